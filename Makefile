@@ -1,0 +1,54 @@
+# Two commands do everything on a machine that has Python, make and git:
+#   make play    sets up a private environment and runs the main job
+#   make test    runs every check
+PYTHON ?= python3
+BIN := .venv/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+export PYTHONWARNINGS :=
+
+.PHONY: play test test-slow bench resolve format clean
+
+play: .venv/.for-users
+	@$(BIN)/stackcast solve --out out
+
+test: .venv/.for-developers
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n auto --quiet
+
+# What takes minutes: run before a release.
+test-slow: .venv/.for-developers
+	$(BIN)/pytest -n auto --quiet -m slow
+
+bench: .venv/.for-benchmarks
+	$(BIN)/python -m benchmarks
+
+# Do the pinned versions install on every Python that we support?
+resolve: .venv/.for-developers
+	$(BIN)/python tools/resolve.py 3.11 3.12 3.13
+
+format: .venv/.for-developers
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf .venv out build dist
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "stackcast needs Python 3.11 or newer, found %d.%d: set PYTHON=…" % sys.version_info[:2])'
+	@echo "Setting up a private environment in .venv (once; a minute or two) …"
+	@$(PYTHON) -m venv .venv
+
+.venv/.for-users: .venv/bin/python pyproject.toml constraints.txt
+	@$(PIP_INSTALL) --editable '.[all]'
+	@touch $@
+
+.venv/.for-developers: .venv/bin/python pyproject.toml constraints.txt
+	@$(PIP_INSTALL) --editable '.[all,dev]'
+	@touch $@ .venv/.for-users
+
+.venv/.for-benchmarks: .venv/.for-developers
+	@$(PIP_INSTALL) '.[bench]' || echo "some peers are missing: their columns stay empty"
+	@touch $@

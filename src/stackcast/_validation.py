@@ -1,0 +1,186 @@
+"""Errors in one sentence: which field, what was expected, what was found.
+
+Every check that a user's input goes through is here or raises :class:`InputError` itself, so that
+the command line can print one sentence and stop with exit code 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    FloatArray = npt.NDArray[np.float64]
+
+#: Probabilities that miss the simplex by less than this are rounding, and are rounded back.
+PROBABILITY_TOLERANCE = 1e-9
+
+
+class InputError(ValueError):
+    """Something that a user gave cannot be used.
+
+    Parameters
+    ----------
+    field : str
+        Where it was found, in the user's words.
+    expected, found : str
+        What would have been right, and what was there instead.
+
+    Examples
+    --------
+    >>> print(InputError("horizon", "a whole number of at least 1", "0"))
+    horizon: expected a whole number of at least 1, found 0.
+    """
+
+    def __init__(self, field: str, expected: str, found: str) -> None:
+        super().__init__(f"{field}: expected {expected}, found {found}.")
+        self.field, self.expected, self.found = field, expected, found
+
+    def inside(self, place: str) -> InputError:
+        """Return the same complaint with the file or table named in front of the field."""
+        return InputError(f"{place}: {self.field}", self.expected, self.found)
+
+
+def shown(value: object) -> str:
+    """Return a short picture of a value that was found where it did not belong."""
+    if value is None:
+        return "nothing"
+    text = repr(value) if not isinstance(value, np.generic) else repr(value.item())
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def real_number(
+    field: str,
+    value: object,
+    *,
+    at_least: float = -math.inf,
+    above: float = -math.inf,
+    at_most: float = math.inf,
+) -> float:
+    """Return ``value`` as a finite float within the limits."""
+    limits = [f"at least {at_least:g}"] if at_least > -math.inf else []
+    limits += [f"above {above:g}"] if above > -math.inf else []
+    limits += [f"at most {at_most:g}"] if at_most < math.inf else []
+    expected = "a finite number" + (" " + " and ".join(limits) if limits else "")
+    number = _as_float(value)
+    if number is None or not math.isfinite(number):
+        raise InputError(field, expected, shown(value))
+    if not (number >= at_least and number > above and number <= at_most):
+        raise InputError(field, expected, shown(value))
+    return number
+
+
+def whole_number(field: str, value: object, *, at_least: int = 0) -> int:
+    """Return ``value`` as an int of at least ``at_least``."""
+    if isinstance(value, np.integer):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
+        raise InputError(field, f"a whole number of at least {at_least}", shown(value))
+    return value
+
+
+def one_of(field: str, value: object, choices: Sequence[str]) -> str:
+    """Return ``value`` if it is one of the words in ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(field, "one of " + ", ".join(map(repr, choices)), shown(value))
+    return value
+
+
+def real_vector(field: str, value: Any, length: int | None = None) -> FloatArray:
+    """Return ``value`` as a read-only vector of finite numbers."""
+    entries = _sequence(field, value, "a list of numbers")
+    if length is not None and len(entries) != length:
+        raise InputError(field, f"{length} numbers", f"{len(entries)}")
+    if len(entries) == 0:
+        raise InputError(field, "at least one number", "an empty list")
+    return _read_only(_numbers(field, entries))
+
+
+def real_matrix(field: str, value: Any) -> FloatArray:
+    """Return ``value`` as a read-only matrix of finite numbers, one row a principal action."""
+    if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "fiu":
+        if 0 in value.shape:
+            raise InputError(field, "at least one row and one column", f"shape {value.shape}")
+        matrix = value.astype(np.float64)
+        if np.isfinite(matrix).all():
+            return _read_only(matrix)
+    rows = _sequence(field, value, "a list of rows of numbers")
+    if len(rows) == 0:
+        raise InputError(field, "at least one row", "an empty list")
+    parsed: list[FloatArray] = []
+    for i, row in enumerate(rows):
+        name = f"{field}, row {i + 1}"
+        entries = _sequence(name, row, "a list of numbers")
+        if len(entries) == 0:
+            raise InputError(name, "at least one number", "an empty list")
+        if parsed and len(entries) != len(parsed[0]):
+            raise InputError(
+                name, f"{len(parsed[0])} numbers as in the rows above", f"{len(entries)}"
+            )
+        parsed.append(_numbers(name, entries))
+    return _read_only(np.array(parsed))
+
+
+def names(field: str, value: Any, count: int, stem: str) -> tuple[str, ...]:
+    """Return ``count`` distinct non-empty names; ``None`` gives ``stem`` with numbers."""
+    if value is None:
+        return tuple(f"{stem} {i + 1}" for i in range(count))
+    entries = _sequence(field, value, "a list of names")
+    if len(entries) != count:
+        raise InputError(field, f"{count} names", f"{len(entries)}")
+    for i, entry in enumerate(entries):
+        if not isinstance(entry, str) or not entry.strip():
+            raise InputError(f"{field}, entry {i + 1}", "a name", shown(entry))
+    if len(set(entries)) < count:
+        twice = next(e for e in entries if entries.count(e) > 1)
+        raise InputError(field, "distinct names", f"{twice!r} twice")
+    return tuple(entries)
+
+
+def text(field: str, value: object) -> str:
+    """Return ``value`` if it is a string."""
+    if not isinstance(value, str):
+        raise InputError(field, "a text", shown(value))
+    return value
+
+
+def _sequence(field: str, value: Any, expected: str) -> list[Any]:
+    if isinstance(value, np.ndarray):
+        if value.ndim == 0:
+            raise InputError(field, expected, shown(value.item()))
+        return list(value)
+    if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
+        raise InputError(field, expected, shown(value))
+    return list(value)
+
+
+def _numbers(field: str, entries: list[Any]) -> FloatArray:
+    result = np.empty(len(entries))
+    for j, entry in enumerate(entries):
+        number = _as_float(entry)
+        if number is None or not math.isfinite(number):
+            raise InputError(f"{field}, entry {j + 1}", "a finite number", shown(entry))
+        result[j] = number
+    return result
+
+
+def _as_float(value: object) -> float | None:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        return None
+    if isinstance(value, np.complexfloating):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    array = np.ascontiguousarray(array) + 0.0  # a copy of our own, with −0 turned into 0
+    array.flags.writeable = False
+    return array

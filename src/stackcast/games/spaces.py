@@ -1,0 +1,250 @@
+"""Strategy spaces: the polytope from which a principal takes its commitments.
+
+The common case is the simplex, the mixed strategies over m actions. Linear constraints (budgets,
+floors) cut it, and other games commit to other polytopes; all are stored alike, as
+
+    {x ∈ ℝⁿ : A x ≤ b, E x = f}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from stackcast._validation import (
+    PROBABILITY_TOLERANCE,
+    InputError,
+    real_number,
+    real_vector,
+    shown,
+    text,
+)
+
+if TYPE_CHECKING:
+    from stackcast._validation import FloatArray
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A linear constraint on commitments: ``at_least ≤ Σ_x weights[x]·h[x] ≤ at_most``.
+
+    Parameters
+    ----------
+    weights : mapping of action names to numbers
+        Actions that are not named have weight 0.
+    at_least, at_most : float, optional
+        At least one of the two. Equal limits make an equality.
+    name : str
+        What the constraint stands for, for people.
+
+    Examples
+    --------
+    At most 40% of the days may be spent on thorough inspections:
+
+    >>> Constraint({"thorough": 1.0}, at_most=0.4, name="budget").at_most
+    0.4
+    """
+
+    weights: Mapping[str, float]
+    at_least: float | None = None
+    at_most: float | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        text("constraint name", self.name)
+        field = f"constraint {self.name!r}" if self.name else "constraint"
+        if not isinstance(self.weights, Mapping) or not self.weights:
+            raise InputError(
+                f"{field}, weights", "a table of action names and numbers", shown(self.weights)
+            )
+        weights = {
+            str(action): real_number(f"{field}, weight of {action!r}", weight)
+            for action, weight in self.weights.items()
+        }
+        object.__setattr__(self, "weights", weights)
+        for limit in ("at_least", "at_most"):
+            value = getattr(self, limit)
+            if value is not None:
+                object.__setattr__(self, limit, real_number(f"{field}, {limit}", value))
+        if self.at_least is None and self.at_most is None:
+            raise InputError(field, "at_least or at_most", "neither")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise InputError(
+                field, "at_least to be no more than at_most", f"{self.at_least} > {self.at_most}"
+            )
+
+    def __hash__(self) -> int:
+        return hash((tuple(sorted(self.weights.items())), self.at_least, self.at_most, self.name))
+
+    @classmethod
+    def from_table(cls, field: str, table: Any) -> Constraint:
+        """Build a constraint from a table as it stands in a game file."""
+        if not isinstance(table, Mapping):
+            raise InputError(field, "a table with weights and a limit", shown(table))
+        unknown = set(table) - {"weights", "at_least", "at_most", "name"}
+        if unknown:
+            raise InputError(
+                field, "the keys weights, at_least, at_most, name", shown(min(unknown, key=str))
+            )
+        try:
+            return cls(
+                table.get("weights", {}),
+                table.get("at_least"),
+                table.get("at_most"),
+                table.get("name", ""),
+            )
+        except InputError as error:
+            raise error.inside(field) from None
+
+    def to_table(self) -> dict[str, Any]:
+        """Return the table that stands for this constraint in a game file."""
+        table: dict[str, Any] = {"name": self.name} if self.name else {}
+        table["weights"] = dict(self.weights)
+        if self.at_least is not None:
+            table["at_least"] = self.at_least
+        if self.at_most is not None:
+            table["at_most"] = self.at_most
+        return table
+
+
+@dataclass(frozen=True, eq=False)
+class StrategySpace:
+    """A polytope of strategies {x : A x ≤ b, E x = f}.
+
+    Build one with :meth:`simplex`. ``kind`` is ``"simplex"`` where the space is exactly the
+    probability simplex, which many algorithms treat faster, and ``"polytope"`` otherwise.
+
+    Examples
+    --------
+    >>> space = StrategySpace.simplex(3)
+    >>> space.dimension, space.hull_dimension
+    (3, 2)
+    >>> space.contains([0.2, 0.3, 0.5]), space.contains([0.5, 0.6, -0.1])
+    (True, False)
+    """
+
+    inequality_rows: FloatArray
+    inequality_bounds: FloatArray
+    equality_rows: FloatArray
+    equality_bounds: FloatArray
+    kind: Literal["simplex", "polytope"] = "polytope"
+
+    def __post_init__(self) -> None:
+        for name in ("inequality_rows", "inequality_bounds", "equality_rows", "equality_bounds"):
+            array = np.array(getattr(self, name), dtype=np.float64)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def simplex(
+        cls,
+        actions: int | Sequence[str],
+        constraints: Sequence[Constraint] = (),
+    ) -> StrategySpace:
+        """Return the mixed strategies over ``actions`` that satisfy every constraint."""
+        action_names = [] if isinstance(actions, int) else list(actions)
+        m = actions if isinstance(actions, int) else len(action_names)
+        rows, bounds = [-np.eye(m)], [np.zeros(m)]
+        equal_rows, equal_bounds = [np.ones((1, m))], [np.ones(1)]
+        for constraint in constraints:
+            weights = np.zeros(m)
+            for action, weight in constraint.weights.items():
+                if action not in action_names:
+                    raise InputError(
+                        f"constraint {constraint.name!r}, weights",
+                        "names of the principal's actions",
+                        shown(action),
+                    )
+                weights[action_names.index(action)] = weight
+            if constraint.at_least is not None and constraint.at_least == constraint.at_most:
+                equal_rows.append(weights[None, :])
+                equal_bounds.append(np.array([constraint.at_least]))
+                continue
+            if constraint.at_most is not None:
+                rows.append(weights[None, :])
+                bounds.append(np.array([constraint.at_most]))
+            if constraint.at_least is not None:
+                rows.append(-weights[None, :])
+                bounds.append(np.array([-constraint.at_least]))
+        space = cls(
+            np.vstack(rows),
+            np.concatenate(bounds),
+            np.vstack(equal_rows),
+            np.concatenate(equal_bounds),
+            "polytope" if constraints else "simplex",
+        )
+        if constraints and space.support_point(np.zeros(m)) is None:
+            raise InputError("constraints", "at least one strategy that satisfies them all", "none")
+        return space
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates of a strategy."""
+        return int(self.inequality_rows.shape[1])
+
+    @cached_property
+    def basis(self) -> FloatArray:
+        """Orthonormal directions (columns) of the affine hull {x : E x = f}."""
+        if self.kind == "simplex":
+            # A Householder reflection that sends the first axis to 1/√m gives a basis of 1⊥.
+            m = self.dimension
+            v = np.full(m, 1 / np.sqrt(m))
+            v[0] += 1.0
+            return (np.eye(m) - 2 * np.outer(v, v) / (v @ v))[:, 1:]
+        _, singular, right = np.linalg.svd(self.equality_rows)
+        rank = int((singular > 1e-12 * max(1.0, singular.max(initial=0.0))).sum())
+        return np.ascontiguousarray(right[rank:].T)
+
+    @property
+    def hull_dimension(self) -> int:
+        """The dimension of the affine hull: m − 1 for the simplex."""
+        return int(self.basis.shape[1])
+
+    def contains(self, strategy: Any, tolerance: float = PROBABILITY_TOLERANCE) -> bool:
+        """Tell whether ``strategy`` lies in the space, within ``tolerance`` in each constraint."""
+        x = np.asarray(strategy, dtype=np.float64)
+        return bool(
+            x.shape == (self.dimension,)
+            and np.isfinite(x).all()
+            and (self.inequality_rows @ x <= self.inequality_bounds + tolerance).all()
+            and (np.abs(self.equality_rows @ x - self.equality_bounds) <= tolerance).all()
+        )
+
+    def check(self, field: str, strategy: Any) -> FloatArray:
+        """Return ``strategy`` as a vector of this space, or say in one sentence why it is none."""
+        x = real_vector(field, strategy, self.dimension)
+        if self.kind == "simplex":
+            if x.min() < -PROBABILITY_TOLERANCE:
+                raise InputError(field, "probabilities of at least 0", shown(x.min()))
+            if abs(x.sum() - 1) > PROBABILITY_TOLERANCE:
+                raise InputError(field, "probabilities that sum to 1", f"a sum of {x.sum():.6g}")
+            if x.min() < 0 or x.sum() != 1:
+                x = np.maximum(x, 0.0)
+                x = x / x.sum()
+        elif not self.contains(x):
+            raise InputError(field, "a strategy that satisfies every constraint", shown(x.tolist()))
+        return x
+
+    def support_point(self, direction: Any) -> FloatArray | None:
+        """Return a point of the space that is furthest along ``direction``; None if it is empty."""
+        c = np.asarray(direction, dtype=np.float64)
+        if self.kind == "simplex":
+            vertex = np.zeros(self.dimension)
+            vertex[int(np.argmax(c))] = 1.0
+            return vertex
+        from scipy.optimize import linprog
+
+        result = linprog(
+            -c,
+            A_ub=self.inequality_rows,
+            b_ub=self.inequality_bounds,
+            A_eq=self.equality_rows,
+            b_eq=self.equality_bounds,
+            bounds=(None, None),
+            method="highs",
+        )
+        return None if result.x is None else np.asarray(result.x, dtype=np.float64)

@@ -1,0 +1,1 @@
+"""The geometry of best responses: polytopes, margins, inscribed balls, sampling."""

@@ -1,0 +1,1 @@
+"""The one-shot game with full information: V*, optimal and margin-robust commitments."""
