@@ -154,16 +154,15 @@ class FiniteGame:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of all that determines play: payoffs, action names, constraints."""
-        content = {
-            "principal_payoffs": [
-                [v.hex() for v in row] for row in self._principal_payoffs.tolist()
-            ],
-            "agent_payoffs": [[v.hex() for v in row] for row in self._agent_payoffs.tolist()],
-            "principal_actions": self._principal_actions,
-            "agent_actions": self._agent_actions,
-            "constraints": [c.to_table() for c in self._constraints],
-        }
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+        words = [
+            list(self._principal_actions),
+            list(self._agent_actions),
+            [c.to_table() for c in self._constraints],
+        ]
+        digest = hashlib.sha256(json.dumps(words, sort_keys=True).encode())
+        digest.update(self._principal_payoffs.astype("<f8").tobytes())
+        digest.update(self._agent_payoffs.astype("<f8").tobytes())
+        return digest.hexdigest()[:32]
 
     @cached_property
     def principal_view(self) -> PrincipalView:

@@ -204,6 +204,47 @@ class StrategySpace:
         """The dimension of the affine hull: m − 1 for the simplex."""
         return int(self.basis.shape[1])
 
+    @cached_property
+    def frame(self) -> FloatArray:
+        """The vertices (rows) of a simplex that contains the space.
+
+        A strategy is x = frameᵀ z with weights z ≥ 0, Σz = 1 that satisfy :attr:`cuts`, so that one
+        kind of linear program serves every space. For mixed strategies the frame is the identity.
+        """
+        n = self.dimension
+        if self._inside_simplex:
+            return np.eye(n)
+        lowest = np.array([-self._reach(-direction) for direction in np.eye(n)])
+        width = self._reach(np.ones(n)) - lowest.sum()
+        return lowest + np.vstack([np.zeros(n), max(width, 1e-12) * np.eye(n)])
+
+    @cached_property
+    def cuts(self) -> FloatArray:
+        """Rows c with ⟨c, z⟩ ≤ 0 that cut the space out of its :attr:`frame`."""
+        rows = self.inequality_rows @ self.frame.T - self.inequality_bounds[:, None]
+        equal = self.equality_rows @ self.frame.T - self.equality_bounds[:, None]
+        both = np.vstack([rows, equal, -equal])
+        return np.ascontiguousarray(both[(both > 1e-15 * np.abs(both).max()).any(axis=1)])
+
+    @property
+    def _inside_simplex(self) -> bool:
+        """Whether the first rows say x ≥ 0 and Σx = 1, as :meth:`simplex` writes them."""
+        n = self.dimension
+        return bool(
+            len(self.inequality_rows) >= n
+            and np.array_equal(self.inequality_rows[:n], -np.eye(n))
+            and not self.inequality_bounds[:n].any()
+            and len(self.equality_rows) > 0
+            and (self.equality_rows[0] == 1).all()
+            and self.equality_bounds[0] == 1
+        )
+
+    def _reach(self, direction: FloatArray) -> float:
+        point = self.support_point(direction)
+        if point is None:
+            raise InputError("strategy space", "a bounded polytope that is not empty", "neither")
+        return float(direction @ point)
+
     def contains(self, strategy: Any, tolerance: float = PROBABILITY_TOLERANCE) -> bool:
         """Tell whether ``strategy`` lies in the space, within ``tolerance`` in each constraint."""
         x = np.asarray(strategy, dtype=np.float64)

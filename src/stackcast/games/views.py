@@ -49,7 +49,8 @@ class _View:
     @cached_property
     def scale(self) -> float:
         """The widest difference that the response can make, over the pure strategies."""
-        spread = float(np.ptp(self.payoffs, axis=1).max() + np.ptp(self.offsets))
+        spread = float((self.payoffs.max(axis=1) - self.payoffs.min(axis=1)).max())
+        spread += float(self.offsets.max() - self.offsets.min())
         return spread if spread > 0 else 1.0
 
 

@@ -1,0 +1,255 @@
+"""Best-response regions (Section 2 of the paper).
+
+The region of an agent action y is the polytope P_y = {h : y ∈ BR(h)} of the strategies to which y
+is a best response. The regions cover the strategy space and meet only at ties.
+
+The **margin** of h in P_y is the ℓ2 distance to the nearest region of *another* action, within the
+affine hull of the strategy space. The space's own facets do not count: no forecast lies beyond
+them. The hyperplanes on which y ties with another action stand for that action's region, which is
+exact unless the nearest tie lies outside the space, and on the safe side then.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stackcast._random import stream
+from stackcast._validation import InputError, real_number, whole_number
+from stackcast.games import BEST_RESPONSE_TOLERANCE, AgentView, FiniteGame
+from stackcast.regions._distances import is_never_best, nearest_region, scaled_payoffs
+from stackcast.regions.polytope import Ball, Polytope
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from stackcast._validation import FloatArray
+    from stackcast.games import StrategySpace
+
+
+@dataclass(frozen=True, eq=False)
+class VolumeShares:
+    """Each region's share of the strategy space's volume, with a confidence interval."""
+
+    share: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    confidence: float
+    samples: int
+
+
+class BestResponseRegions:
+    """The best-response regions of a game.
+
+    Parameters
+    ----------
+    game : FiniteGame or AgentView
+        Only the agent's payoffs and the strategy space matter.
+
+    Examples
+    --------
+    >>> game = FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
+    >>> regions = BestResponseRegions(game)
+    >>> round(regions.margin([0.75, 0.25], 0), 4)
+    0.3536
+    >>> regions.polytope(1).vertices().round(3).tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+    """
+
+    def __init__(self, game: FiniteGame | AgentView) -> None:
+        self.view = game if isinstance(game, AgentView) else game.agent_view
+        self.space = self.view.space
+
+    @cached_property
+    def scaled(self) -> ScaledPayoffs:
+        """The agent's payoffs in the form that the compiled programs take."""
+        return ScaledPayoffs.of(self.view)
+
+    @property
+    def count(self) -> int:
+        """The number of agent actions."""
+        return len(self.view.agent_actions)
+
+    def contains(self, strategy: Any) -> npt.NDArray[np.bool_]:
+        """Return in which regions ``strategy`` lies: one, but for ties."""
+        return self.view.best_responses(self.space.check("strategy", strategy))
+
+    def margin(self, strategy: Any, action: int) -> float:
+        """Return the signed distance from ``strategy`` to the nearest other region.
+
+        It is negative outside the region of ``action``, and infinite where no other action is ever
+        a best response.
+        """
+        h = self.space.check("strategy", strategy)
+        return self.scaled.margin(h, self._action(action))
+
+    @cached_property
+    def never_best(self) -> npt.NDArray[np.bool_]:
+        """Which actions are a best response to no strategy at all."""
+        s = self.scaled
+        return np.array([is_never_best(s.frame, s.cuts, y, s.tie) for y in range(self.count)])
+
+    def polytope(self, action: int, margin: float = 0.0) -> Polytope:
+        """Return P_y, or with a margin its ε-conservative version.
+
+        The strategies of the latter keep a distance of at least ``margin`` to the other regions;
+        the paper's B_2(P_y, −ε) without the facets of the strategy space itself.
+        """
+        y = self._action(action)
+        margin = real_number("margin", margin, at_least=0)
+        payoffs, offsets = self.view.payoffs / self.view.scale, self.view.offsets / self.view.scale
+        normals = (payoffs - payoffs[:, [y]]).T
+        bounds = offsets[y] - offsets
+        others = np.array(
+            [j != y and not (margin > 0 and self.never_best[j]) for j in range(self.count)]
+        )
+        lengths = np.linalg.norm(normals @ self.space.basis, axis=1)
+        alike = (np.abs(normals).max(axis=1) + np.abs(bounds)) <= BEST_RESPONSE_TOLERANCE
+        rows = others & ~alike
+        return Polytope.of_space(self.space).with_rows(
+            normals[rows], bounds[rows] - margin * lengths[rows]
+        )
+
+    def inscribed_ball(self, action: int) -> Ball | None:
+        """Return a largest ball in the region and in the strategy space; None if it is empty."""
+        return self.polytope(action).inscribed_ball()
+
+    def sample(self, action: int, count: int, seed: int) -> FloatArray:
+        """Return ``count`` strategies from the region of ``action``, nearly uniform."""
+        try:
+            return self.polytope(action).sample(count, seed)
+        except InputError:
+            name = self.view.agent_actions[action]
+            raise InputError(f"region of {name!r}", "an interior to sample from", "none") from None
+
+    def volume_shares(
+        self, samples: int = 20_000, confidence: float = 0.95, seed: int = 0
+    ) -> VolumeShares:
+        """Estimate how much of the strategy space each region takes.
+
+        Mixed strategies are drawn exactly, and the interval of each share is that of Clopper and
+        Pearson. Other spaces are sampled by hit-and-run, whose draws hang together: there the
+        interval comes from the spread of thirty stretches of the walk. Ties count for the action
+        that comes first.
+        """
+        from scipy.special import betaincinv, stdtrit
+
+        whole_number("samples", samples, at_least=30)
+        confidence = real_number("confidence", confidence, above=0, at_most=1 - 1e-12)
+        tail = (1 - confidence) / 2
+        points = sample_space(self.space, samples, seed)
+        labels = self.view.respond(points)
+        hits = np.bincount(labels, minlength=self.count).astype(np.float64)
+        share = hits / samples
+        if self.space.kind == "simplex":
+            lower = np.where(hits > 0, betaincinv(np.maximum(hits, 1), samples - hits + 1, tail), 0)
+            misses = samples - hits
+            upper = np.where(misses > 0, betaincinv(hits + 1, np.maximum(misses, 1), 1 - tail), 1.0)
+        else:
+            stretches = np.array(
+                [
+                    np.bincount(part, minlength=self.count) / len(part)
+                    for part in np.array_split(labels, 30)
+                ]
+            )
+            half = stdtrit(29, 1 - tail) * stretches.std(axis=0, ddof=1) / math.sqrt(30)
+            lower, upper = np.maximum(share - half, 0), np.minimum(share + half, 1)
+        return VolumeShares(share, lower, upper, confidence, samples)
+
+    @cached_property
+    def contacts(self) -> dict[tuple[int, int], float]:
+        """Which regions touch: pairs of actions and the radius of their common boundary.
+
+        The radius is that of the largest ball, of one dimension less than the regions, that lies in
+        both; it is 0 where they meet only in a corner or an edge.
+        """
+        found: dict[tuple[int, int], float] = {}
+        for y in range(self.count):
+            if self.never_best[y]:
+                continue
+            region = self.polytope(y)
+            for j in range(y + 1, self.count):
+                normal = (self.view.payoffs[:, j] - self.view.payoffs[:, y]) / self.view.scale
+                bound = (self.view.offsets[y] - self.view.offsets[j]) / self.view.scale
+                length = np.linalg.norm(normal @ self.space.basis)
+                if self.never_best[j]:
+                    continue
+                if length <= BEST_RESPONSE_TOLERANCE:
+                    ball = (
+                        region.inscribed_ball() if abs(bound) <= BEST_RESPONSE_TOLERANCE else None
+                    )
+                else:
+                    ball = region.on_hyperplane(normal / length, bound / length).inscribed_ball()
+                if ball is not None:
+                    found[y, j] = ball.radius if ball.radius > 1e-9 else 0.0
+        return found
+
+    def _action(self, action: int) -> int:
+        y = whole_number("action", action)
+        if y >= self.count:
+            raise InputError("action", f"an agent action below {self.count}", str(y))
+        return y
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledPayoffs:
+    """The agent's payoffs in units in which they spread over 1, at the frame of the space.
+
+    ``frame`` holds the utilities at the vertices of the simplex around the strategy space (rows)
+    less the smallest of each row, which changes no best response; ``projected`` the payoffs within
+    the affine hull, for lengths of normals; ``cuts`` the space's own rows.
+    """
+
+    frame: FloatArray
+    projected: FloatArray
+    cuts: FloatArray
+    tie: float
+    scale: float
+    vertices: FloatArray | None
+
+    @classmethod
+    def of(cls, game: FiniteGame | AgentView) -> ScaledPayoffs:
+        """Scale the payoffs of the agent in ``game``."""
+        space = game.space
+        if isinstance(game, FiniteGame) and space.kind == "simplex":
+            # The common case, without the cost of a view.
+            frame, projected, scale = scaled_payoffs(game.agent_payoffs)
+            cuts = np.zeros((0, frame.shape[0]))
+            return cls(frame, projected, cuts, BEST_RESPONSE_TOLERANCE, scale, None)
+        view = game.agent_view if isinstance(game, FiniteGame) else game
+        at_frame = space.frame @ view.payoffs + view.offsets
+        return cls(
+            (at_frame - at_frame.min(axis=1)[:, None]) / view.scale,
+            np.ascontiguousarray(space.basis.T @ view.payoffs) / view.scale,
+            space.cuts,
+            BEST_RESPONSE_TOLERANCE,
+            view.scale,
+            space.frame,
+        )
+
+    def weights(self, strategy: FloatArray) -> FloatArray:
+        """Return the weights of a strategy on the frame's vertices."""
+        if self.vertices is None or self.vertices.shape[0] == self.vertices.shape[1]:
+            return strategy
+        lowest, width = self.vertices[0], self.vertices[1, 0] - self.vertices[0, 0]
+        inner = (strategy - lowest) / width
+        return np.append(1.0 - inner.sum(), inner)
+
+    def margin(self, strategy: FloatArray, action: int) -> float:
+        """Return the signed distance from ``strategy`` to the nearest other region."""
+        others = np.ones(self.frame.shape[1], dtype=np.bool_)
+        distance, _ = nearest_region(
+            self.weights(strategy), action, self.frame, self.projected, others, self.cuts, self.tie
+        )
+        return float(distance)
+
+
+def sample_space(space: StrategySpace, count: int, seed: int) -> FloatArray:
+    """Return strategies drawn uniformly from the space: exactly if a simplex, else by a walk."""
+    if space.kind == "simplex":
+        return stream(seed, "simplex").dirichlet(np.ones(space.dimension), count)
+    return Polytope.of_space(space).sample(count, seed)
