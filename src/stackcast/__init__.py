@@ -12,22 +12,32 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from stackcast import games
+    from stackcast import games, regions, solvers
     from stackcast._validation import InputError
     from stackcast.games import Constraint, FiniteGame
+    from stackcast.regions import BestResponseRegions
+    from stackcast.solvers import Solution, solve
 
 _HOMES = {
+    "BestResponseRegions": "stackcast.regions",
     "Constraint": "stackcast.games",
     "FiniteGame": "stackcast.games",
     "InputError": "stackcast._validation",
+    "Solution": "stackcast.solvers",
+    "solve": "stackcast.solvers",
 }
-_ROOMS = ("games",)
+_ROOMS = ("games", "regions", "solvers")
 
 __all__ = [
+    "BestResponseRegions",
     "Constraint",
     "FiniteGame",
     "InputError",
+    "Solution",
     "games",
+    "regions",
+    "solve",
+    "solvers",
 ]
 
 

@@ -1,1 +1,37 @@
-"""The command line: one thin module for each verb."""
+"""The command line: one thin module for each verb.
+
+Modules of this room import Typer and nothing heavier; a verb imports what it needs when it runs, so
+that ``stackcast --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from stackcast.cli.games import games
+from stackcast.cli.solve import solve
+
+app = typer.Typer(
+    name="stackcast",
+    help="Calibrated Stackelberg games: commit, forecast, learn, certify.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(solve)
+app.command()(games)
+
+
+def main() -> None:
+    """Run the program; a mistake of the user is one sentence and exit code 2."""
+    try:
+        app()
+    except ValueError as error:
+        from stackcast._validation import InputError
+
+        if not isinstance(error, InputError):
+            raise
+        print(f"stackcast: {error}", file=sys.stderr)
+        sys.exit(2)

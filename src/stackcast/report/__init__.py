@@ -1,1 +1,17 @@
-"""Figures and pages."""
+"""Figures and pages: the only room that draws."""
+
+from stackcast.report.files import write_solution
+from stackcast.report.terminal import (
+    describe_catalogue,
+    describe_game,
+    describe_solution,
+    region_map,
+)
+
+__all__ = [
+    "describe_catalogue",
+    "describe_game",
+    "describe_solution",
+    "region_map",
+    "write_solution",
+]

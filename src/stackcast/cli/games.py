@@ -1,0 +1,46 @@
+"""``stackcast games``: the catalogue."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def games(
+    name: Annotated[
+        str, typer.Argument(metavar="[GAME]", show_default=False, help="Show this game alone.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print for programs.")] = False,
+) -> None:
+    """List the games of the catalogue, or show one with its story and payoffs.
+
+    Examples:
+
+        stackcast games
+
+        stackcast games inspection
+    """
+    from stackcast.cli._screen import print_json, screen
+    from stackcast.games import catalogue, load_game
+
+    chosen = [load_game(entry) for entry in ([name] if name else catalogue())]
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": game.name,
+                    "shape": game.shape,
+                    "principal_actions": game.principal_actions,
+                    "agent_actions": game.agent_actions,
+                    "known_value": game.known_value,
+                    "description": game.description,
+                    "source": game.source,
+                }
+                for game in chosen
+            ]
+        )
+        return
+    from stackcast.report import describe_catalogue, describe_game
+
+    screen().print(describe_game(chosen[0]) if name else describe_catalogue(chosen))

@@ -1,0 +1,65 @@
+"""``stackcast solve``: the optimal commitment of a game whose payoffs are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_EXAMPLES = """
+Solve the one-shot game with full information.
+
+GAME is a name of the catalogue (see `stackcast games`) or a file (.json, .toml, .nfg); without it
+the default game is solved.
+
+Examples:
+
+    stackcast solve
+
+    stackcast solve milking --details
+
+    stackcast solve my-game.toml --margin 0.02 --json
+"""
+
+
+def solve(
+    game: Annotated[str, typer.Argument(metavar="[GAME]", show_default=False)] = "",
+    margin: Annotated[
+        float, typer.Option(help="Distance that the commitment keeps to every other region.")
+    ] = 0.0,
+    details: Annotated[
+        bool, typer.Option("--details", help="Also: regularity, maximin, best Nash, sensitivity.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for solution.json and the picture of the regions.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the solution for programs.")
+    ] = False,
+) -> None:
+    """Solve."""
+    from stackcast.cli._screen import patience, print_json, screen
+    from stackcast.games import DEFAULT_GAME, load_game
+
+    chosen = load_game(game or DEFAULT_GAME)
+    with patience("stackcast: compiling; only the first run needs this …"):
+        from stackcast.solvers import solve as solve_game
+
+        solution = solve_game(chosen, margin, details)
+    if out is not None:
+        from stackcast.report import write_solution
+
+        files = write_solution(out, chosen, solution)
+    if as_json:
+        print_json({"game": chosen.name, **solution.to_dict()})
+        return
+    from stackcast.report import describe_solution
+
+    console = screen()
+    console.print(describe_solution(chosen, solution))
+    if out is not None:
+        console.print("Written: " + ", ".join(str(file) for file in files))
+
+
+solve.__doc__ = _EXAMPLES
