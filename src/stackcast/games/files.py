@@ -73,8 +73,8 @@ def load_game(name_or_path: str | os.PathLike[str]) -> FiniteGame:
     if isinstance(name_or_path, str) and _is_word(name_or_path):
         if name_or_path in catalogue():
             return _read(f"catalogue game {name_or_path!r}", ".toml", catalogue_text(name_or_path))
-        close = difflib.get_close_matches(name_or_path.lower(), catalogue(), n=3, cutoff=0.5)
-        hint = f" (perhaps {' or '.join(map(repr, close))})" if close else ""
+        close = difflib.get_close_matches(name_or_path.lower(), catalogue(), n=1, cutoff=0.5)
+        hint = f" (perhaps {close[0]!r})" if close else ""
         raise InputError(
             "game",
             f"a name from the catalogue{hint} or a .json, .toml or .nfg file",

@@ -232,16 +232,19 @@ class StrategySpace:
             x = np.asarray(strategies, dtype=np.float64)
         except (TypeError, ValueError):
             x = np.empty(0)
-        if x.ndim not in (1, 2) or x.shape[-1] != self.dimension:
-            self.check(field, strategies)  # says what is wrong with one strategy
+        if x.ndim > 2:
+            found = f"an array of {x.ndim} dimensions"
+            raise InputError(field, "one strategy or a list of them", found)
+        if x.ndim == 0 or (x.ndim == 1 and len(x) != self.dimension):
+            self.check(field, strategies)
         rows = np.atleast_2d(x)
-        with np.errstate(invalid="ignore"):
-            inside = (
-                rows @ self.inequality_rows.T <= self.inequality_bounds + PROBABILITY_TOLERANCE
-            ).all(axis=1)
-            inside &= (
-                np.abs(rows @ self.equality_rows.T - self.equality_bounds) <= PROBABILITY_TOLERANCE
-            ).all(axis=1)
+        inside = np.zeros(len(rows), dtype=bool)
+        if rows.shape[1] == self.dimension:
+            with np.errstate(invalid="ignore"):
+                over = rows @ self.inequality_rows.T - self.inequality_bounds
+                off = np.abs(rows @ self.equality_rows.T - self.equality_bounds)
+            inside = (over <= PROBABILITY_TOLERANCE).all(axis=1)
+            inside &= (off <= PROBABILITY_TOLERANCE).all(axis=1)
         if not inside.all():
             first = int(np.argmin(inside))
             self.check(f"{field}, row {first + 1}" if x.ndim == 2 else field, rows[first])

@@ -86,8 +86,10 @@ class AgentView(_View):
         """
         tied = np.atleast_2d(self.best_responses(strategy))
         if one_of("ties", ties, ("lowest", "random")) == "lowest":
-            return np.argmax(tied, axis=1).astype(np.int64)
+            first: npt.NDArray[np.int64] = np.argmax(tied, axis=1)
+            return first
         if rng is None:
             raise TypeError('ties="random" needs a random stream: pass rng=')
         rank = np.floor(rng.random(len(tied)) * tied.sum(axis=1))
-        return np.argmax(np.cumsum(tied, axis=1) > rank[:, None], axis=1).astype(np.int64)
+        drawn: npt.NDArray[np.int64] = np.argmax(np.cumsum(tied, axis=1) > rank[:, None], axis=1)
+        return drawn
