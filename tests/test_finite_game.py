@@ -68,7 +68,7 @@ def test_equality_and_hash_cover_every_field(field: str) -> None:
 def test_equality_ignores_how_numbers_were_given() -> None:
     game = sc.FiniteGame([[1, 0], [0, 2]], [[0, 1], [1, 0]])
     arrays = sc.FiniteGame(np.array([[1, 0], [0, 2]]), np.array([[0, 1], [1, 0]], dtype=np.float32))
-    signed = sc.FiniteGame([[1, -0.0], [0, 2]], ((0, 1), (1, -0.0)))
+    signed = sc.FiniteGame([[1.0, -0.0], [0.0, 2.0]], [[0.0, 1.0], [1.0, -0.0]])
     assert game == arrays == signed
     assert len({game, arrays, signed}) == 1
     assert game != "game"
@@ -98,7 +98,8 @@ def test_games_can_be_copied_and_sent_to_another_process() -> None:
 def test_utilities_are_expectations() -> None:
     game = sc.FiniteGame(**{**FIELDS, "constraints": []})
     np.testing.assert_allclose(game.principal_utilities([0.25, 0.75]), [0.25, 2.25])
-    np.testing.assert_allclose(game.agent_utilities([[0.25, 0.75], [1, 0]]), [[0.25, 0.75], [1, 0]])
+    stack = np.array([[0.25, 0.75], [1.0, 0.0]])
+    np.testing.assert_allclose(game.agent_utilities(stack), stack)
 
 
 def test_best_responses_within_a_tolerance() -> None:
@@ -159,14 +160,20 @@ def test_wrong_tie_rules() -> None:
         ("up", "strategy: expected a list of numbers, found 'up'."),
         (None, "strategy: expected a list of numbers, found nothing."),
         (0.5, "strategy: expected a list of numbers, found 0.5."),
+        (["0.5", "0.5"], "strategy, entry 1: expected a finite number, found '0.5'."),
+        ([True, False], "strategy, entry 1: expected a finite number, found True."),
         ([["a", "b"]], "strategy: expected 2 numbers, found 1."),
-        ([[1, 0], [0.5, 0.4]], "strategy, row 2: expected probabilities that sum to 1, found a sum "
-            "of 0.9."),
-        (np.zeros((1, 1, 2)), "strategy: expected one strategy or a list of them, found an array "
-            "of 3 dimensions."),
+        (
+            [[1, 0], [0.5, 0.4]],
+            "strategy, row 2: expected probabilities that sum to 1, found a sum of 0.9.",
+        ),
+        (
+            np.zeros((1, 1, 2)),
+            "strategy: expected one strategy or a list of them, found an array of 3 dimensions.",
+        ),
         (np.zeros((3, 3)), "strategy, row 1: expected 2 numbers, found 3."),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_strategy_is_refused(strategy: Any, sentence: str) -> None:
     game = sc.FiniteGame(**{**FIELDS, "constraints": []})
     methods = (
@@ -247,10 +254,12 @@ def test_rescaled_keeps_responses_and_maps_the_value() -> None:
         ({"agent": 2}, "agent: expected a list of numbers, found 2."),
         ({"agent": (1, 2, 3)}, "agent: expected 2 numbers, found 3."),
         ({"principal": (1, np.nan)}, "principal, entry 2: expected a finite number, found nan."),
-        ({"principal": (1e308, 0)}, "principal_payoffs, row 1, entry 2: expected a finite number, "
-            "found inf."),
+        (
+            {"principal": (1e308, 0)},
+            "principal_payoffs, row 1, entry 2: expected a finite number, found inf.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_rescaled_refuses(arguments: Any, sentence: str) -> None:
     with pytest.raises(sc.InputError) as refusal:
         sc.FiniteGame(**FIELDS).rescaled(**arguments)
@@ -258,55 +267,97 @@ def test_rescaled_refuses(arguments: Any, sentence: str) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"principal_payoffs": None}, "principal_payoffs: expected a list of rows of numbers, found "
-        "nothing."),
-    ({"principal_payoffs": np.zeros((0, 2))}, "principal_payoffs: expected at least one row and one "
-        "column, found shape (0, 2)."),
-    ({"principal_payoffs": np.zeros((2, 0))}, "principal_payoffs: expected at least one row and one "
-        "column, found shape (2, 0)."),
-    ({"principal_payoffs": np.zeros(2)}, "principal_payoffs, row 1: expected a list of numbers, "
-        "found 0.0."),
-    ({"principal_payoffs": np.zeros((2, 2, 2))}, "principal_payoffs, row 1, entry 1: expected a "
-        "finite number, found array([0., 0.])."),
-    ({"principal_payoffs": [[1, np.nan], [0, 0]]}, "principal_payoffs, row 1, entry 2: expected a "
-        "finite number, found nan."),
-    ({"agent_payoffs": np.full((2, 2), -np.inf)}, "agent_payoffs, row 1, entry 1: expected a finite "
-        "number, found -inf."),
-    ({"agent_payoffs": np.ones((2, 2), dtype=bool)}, "agent_payoffs, row 1, entry 1: expected a "
-        "finite number, found True."),
-    ({"agent_payoffs": np.ones((2, 2), dtype=complex)}, "agent_payoffs, row 1, entry 1: expected a "
-        "finite number, found (1+0j)."),
-    ({"agent_payoffs": [[10**400, 1], [1, 1]]}, "agent_payoffs, row 1, entry 1: expected a finite "
-        "number, found 1" + "0" * 56 + "…."),
-    ({"agent_payoffs": [[10**5000, 1], [1, 1]]}, "agent_payoffs, row 1, entry 1: expected a finite "
-        "number, found int too large to show."),
-    ({"agent_payoffs": [[1, 2], [3]]}, "agent_payoffs, row 2: expected 2 numbers as in the rows above, "
-        "found 1."),
-    ({"agent_payoffs": [[1, 2]]}, "agent_payoffs: expected 2×2 numbers as in principal_payoffs, "
-        "found 1×2."),
+    (
+        {"principal_payoffs": None},
+        "principal_payoffs: expected a list of rows of numbers, found nothing.",
+    ),
+    (
+        {"principal_payoffs": np.zeros((0, 2))},
+        "principal_payoffs: expected at least one row and one column, found shape (0, 2).",
+    ),
+    (
+        {"principal_payoffs": np.zeros((2, 0))},
+        "principal_payoffs: expected at least one row and one column, found shape (2, 0).",
+    ),
+    (
+        {"principal_payoffs": np.zeros(2)},
+        "principal_payoffs, row 1: expected a list of numbers, found 0.0.",
+    ),
+    (
+        {"principal_payoffs": np.zeros((2, 2, 2))},
+        "principal_payoffs, row 1, entry 1: expected a finite number, found array([0., 0.]).",
+    ),
+    (
+        {"principal_payoffs": [[1, np.nan], [0, 0]]},
+        "principal_payoffs, row 1, entry 2: expected a finite number, found nan.",
+    ),
+    (
+        {"agent_payoffs": np.full((2, 2), -np.inf)},
+        "agent_payoffs, row 1, entry 1: expected a finite number, found -inf.",
+    ),
+    (
+        {"agent_payoffs": np.ones((2, 2), dtype=bool)},
+        "agent_payoffs, row 1, entry 1: expected a finite number, found True.",
+    ),
+    (
+        {"agent_payoffs": np.ones((2, 2), dtype=complex)},
+        "agent_payoffs, row 1, entry 1: expected a finite number, found (1+0j).",
+    ),
+    (
+        {"agent_payoffs": [[10**400, 1], [1, 1]]},
+        "agent_payoffs, row 1, entry 1: expected a finite number, found 1" + "0" * 56 + "….",
+    ),
+    (
+        {"agent_payoffs": [[10**5000, 1], [1, 1]]},
+        "agent_payoffs, row 1, entry 1: expected a finite number, found int too large to show.",
+    ),
+    (
+        {"agent_payoffs": [[1, 2], [3]]},
+        "agent_payoffs, row 2: expected 2 numbers as in the rows above, found 1.",
+    ),
+    (
+        {"agent_payoffs": [[1, 2]]},
+        "agent_payoffs: expected 2×2 numbers as in principal_payoffs, found 1×2.",
+    ),
     ({"principal_actions": ["up"]}, "principal_actions: expected 2 names, found 1."),
     ({"principal_actions": ["up", ""]}, "principal_actions, entry 2: expected a name, found ''."),
-    ({"principal_actions": ["up", "up"]}, "principal_actions: expected distinct names, found 'up' "
-        "twice."),
+    (
+        {"principal_actions": ["up", "up"]},
+        "principal_actions: expected distinct names, found 'up' twice.",
+    ),
     ({"agent_actions": "lr"}, "agent_actions: expected a list of names, found 'lr'."),
-    ({"agent_actions": ["l", "\ud800"]}, "agent_actions, entry 2: expected a text in Unicode, found "
-        "half of a surrogate pair in '\\ud800'."),
+    (
+        {"agent_actions": ["l", "\ud800"]},
+        "agent_actions, entry 2: expected a text in Unicode, found "
+        "half of a surrogate pair in '\\ud800'.",
+    ),
     ({"name": b"x"}, "name: expected a text, found b'x'."),
     ({"description": 1}, "description: expected a text, found 1."),
-    ({"source": "\udfff"}, "source: expected a text in Unicode, found half of a surrogate pair in "
-        "'\\udfff'."),
+    (
+        {"source": "\udfff"},
+        "source: expected a text in Unicode, found half of a surrogate pair in '\\udfff'.",
+    ),
     ({"known_value": True}, "known_value: expected a finite number, found True."),
     ({"known_value": np.inf}, "known_value: expected a finite number, found inf."),
     ({"constraints": 3}, "constraints: expected a list of constraints, found 3."),
-    ({"constraints": [{"weights": {1: 1}, "at_most": 1}]}, "constraints, entry 1: constraint, action: "
-        "expected a text, found 1."),
-    ({"constraints": [{"weights": {"up": 1}, "at_least": 1, "at_most": 0}]}, "constraints, entry 1: "
-        "constraint: expected at_least to be no more than at_most, found 1.0 > 0.0."),
-    ({"constraints": [{"weights": {"up": 1}, "at_least": 2}]}, "constraints: expected at least one "
-        "strategy that satisfies them all, found none."),
-    ({"constraints": [{"weights": {"side": 1}, "at_least": 2}]}, "constraint '', weights: expected "
-        "names of the principal's actions, found 'side'."),
-]  # fmt: skip
+    (
+        {"constraints": [{"weights": {1: 1}, "at_most": 1}]},
+        "constraints, entry 1: constraint, action: expected a text, found 1.",
+    ),
+    (
+        {"constraints": [{"weights": {"up": 1}, "at_least": 1, "at_most": 0}]},
+        "constraints, entry 1: "
+        "constraint: expected at_least to be no more than at_most, found 1.0 > 0.0.",
+    ),
+    (
+        {"constraints": [{"weights": {"up": 1}, "at_least": 2}]},
+        "constraints: expected at least one strategy that satisfies them all, found none.",
+    ),
+    (
+        {"constraints": [{"weights": {"side": 1}, "at_least": 2}]},
+        "constraint '', weights: expected names of the principal's actions, found 'side'.",
+    ),
+]
 
 
 @pytest.mark.parametrize(("fields", "sentence"), WRONG)

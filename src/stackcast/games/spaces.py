@@ -26,6 +26,8 @@ from stackcast._validation import (
 )
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from stackcast._validation import FloatArray
 
 
@@ -229,22 +231,23 @@ class StrategySpace:
     def check_all(self, field: str, strategies: Any) -> FloatArray:
         """Return one strategy or a stack of them as an array, as given; refuse what is none."""
         try:
-            x = np.asarray(strategies, dtype=np.float64)
-        except (TypeError, ValueError):
-            x = np.empty(0)
-        if x.ndim > 2:
-            found = f"an array of {x.ndim} dimensions"
+            given = np.asarray(strategies)
+        except ValueError:  # rows of different lengths
+            return self.check(field, strategies)
+        if given.ndim > 2:
+            found = f"an array of {given.ndim} dimensions"
             raise InputError(field, "one strategy or a list of them", found)
-        if x.ndim == 0 or (x.ndim == 1 and len(x) != self.dimension):
-            self.check(field, strategies)
+        if given.ndim == 0 or given.dtype.kind not in "fiu" or given.shape == (0,):
+            return self.check(field, strategies)
+        x = given.astype(np.float64)
         rows = np.atleast_2d(x)
-        inside = np.zeros(len(rows), dtype=bool)
+        inside: npt.NDArray[np.bool_] = np.zeros(len(rows), dtype=np.bool_)
         if rows.shape[1] == self.dimension:
             with np.errstate(invalid="ignore"):
                 over = rows @ self.inequality_rows.T - self.inequality_bounds
                 off = np.abs(rows @ self.equality_rows.T - self.equality_bounds)
-            inside = (over <= PROBABILITY_TOLERANCE).all(axis=1)
-            inside &= (off <= PROBABILITY_TOLERANCE).all(axis=1)
+            limits = np.column_stack([over, off])
+            inside = np.all(limits <= PROBABILITY_TOLERANCE, axis=1)
         if not inside.all():
             first = int(np.argmin(inside))
             self.check(f"{field}, row {first + 1}" if x.ndim == 2 else field, rows[first])
