@@ -14,7 +14,7 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from stackcast import games, regions, solvers
     from stackcast._validation import InputError
-    from stackcast.games import Constraint, FiniteGame
+    from stackcast.games import Constraint, FiniteGame, catalogue, load_game, save_game
     from stackcast.regions import BestResponseRegions
     from stackcast.solvers import Solution, solve
 
@@ -22,6 +22,9 @@ _HOMES = {
     "BestResponseRegions": "stackcast.regions",
     "Constraint": "stackcast.games",
     "FiniteGame": "stackcast.games",
+    "catalogue": "stackcast.games",
+    "load_game": "stackcast.games",
+    "save_game": "stackcast.games",
     "InputError": "stackcast._validation",
     "Solution": "stackcast.solvers",
     "solve": "stackcast.solvers",
@@ -34,8 +37,11 @@ __all__ = [
     "FiniteGame",
     "InputError",
     "Solution",
+    "catalogue",
     "games",
+    "load_game",
     "regions",
+    "save_game",
     "solve",
     "solvers",
 ]

@@ -50,7 +50,10 @@ def shown(value: object) -> str:
     """Return a short picture of a value that was found where it did not belong."""
     if value is None:
         return "nothing"
-    text = repr(value) if not isinstance(value, np.generic) else repr(value.item())
+    try:
+        text = repr(value) if not isinstance(value, np.generic) else repr(value.item())
+    except (ValueError, RecursionError):  # an integer of thousands of digits; a bottomless nest
+        return f"{type(value).__name__} too large to show"
     return text if len(text) <= 60 else text[:57] + "…"
 
 
@@ -136,6 +139,7 @@ def names(field: str, value: Any, count: int, stem: str) -> tuple[str, ...]:
     for i, entry in enumerate(entries):
         if not isinstance(entry, str) or not entry.strip():
             raise InputError(f"{field}, entry {i + 1}", "a name", shown(entry))
+        text(f"{field}, entry {i + 1}", entry)
     if len(set(entries)) < count:
         twice = next(e for e in entries if entries.count(e) > 1)
         raise InputError(field, "distinct names", f"{twice!r} twice")
@@ -143,9 +147,11 @@ def names(field: str, value: Any, count: int, stem: str) -> tuple[str, ...]:
 
 
 def text(field: str, value: object) -> str:
-    """Return ``value`` if it is a string."""
+    """Return ``value`` if it is a string that a file can hold."""
     if not isinstance(value, str):
         raise InputError(field, "a text", shown(value))
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise InputError(field, "a text in Unicode", f"half of a surrogate pair in {shown(value)}")
     return value
 
 

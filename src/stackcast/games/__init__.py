@@ -1,15 +1,23 @@
 """What is played: strategy spaces, finite games, their views, catalogue, generators and files."""
 
+from stackcast.games import generators
+from stackcast.games.catalogue import DEFAULT_GAME, catalogue
+from stackcast.games.files import load_game, save_game
 from stackcast.games.finite import FiniteGame
 from stackcast.games.spaces import Constraint, StrategySpace
 from stackcast.games.views import BEST_RESPONSE_TOLERANCE, AgentView, PrincipalView, TieRule
 
 __all__ = [
     "BEST_RESPONSE_TOLERANCE",
+    "DEFAULT_GAME",
     "AgentView",
     "Constraint",
     "FiniteGame",
     "PrincipalView",
     "StrategySpace",
     "TieRule",
+    "catalogue",
+    "generators",
+    "load_game",
+    "save_game",
 ]

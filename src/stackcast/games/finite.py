@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stackcast._validation import InputError, names, real_matrix, real_number, shown, text
+from stackcast._validation import (
+    InputError,
+    names,
+    real_matrix,
+    real_number,
+    real_vector,
+    shown,
+    text,
+)
 from stackcast.games.spaces import Constraint, StrategySpace
 from stackcast.games.views import BEST_RESPONSE_TOLERANCE, AgentView, PrincipalView, TieRule
 
@@ -183,17 +191,20 @@ class FiniteGame:
 
     def principal_utilities(self, strategy: npt.ArrayLike) -> FloatArray:
         """Return U_P(h, y) for every y; ``strategy`` may be a stack of rows."""
-        return self.principal_view.utilities(strategy)
+        return self.principal_view.utilities(self._space.check_all("strategy", strategy))
 
     def agent_utilities(self, strategy: npt.ArrayLike) -> FloatArray:
         """Return U_A(h, y) for every y; ``strategy`` may be a stack of rows."""
-        return self.agent_view.utilities(strategy)
+        return self.agent_view.utilities(self._space.check_all("strategy", strategy))
 
     def best_responses(
         self, strategy: npt.ArrayLike, tolerance: float = BEST_RESPONSE_TOLERANCE
     ) -> npt.NDArray[np.bool_]:
         """Return which agent actions are best responses (see :meth:`AgentView.best_responses`)."""
-        return self.agent_view.best_responses(strategy, tolerance)
+        real_number("tolerance", tolerance, at_least=0)
+        return self.agent_view.best_responses(
+            self._space.check_all("strategy", strategy), tolerance
+        )
 
     def respond(
         self,
@@ -202,7 +213,7 @@ class FiniteGame:
         rng: np.random.Generator | None = None,
     ) -> npt.NDArray[np.int64]:
         """Return a best response to each strategy (see :meth:`AgentView.respond`)."""
-        return self.agent_view.respond(strategy, ties, rng)
+        return self.agent_view.respond(self._space.check_all("strategy", strategy), ties, rng)
 
     def rescaled(
         self,
@@ -214,23 +225,25 @@ class FiniteGame:
         Factors are positive, so that the game stays the same up to units: best responses do not
         change, and V* is mapped as the principal's payoffs are.
         """
-        p_factor = real_number("principal factor", principal[0], above=0)
-        a_factor = real_number("agent factor", agent[0], above=0)
-        p_shift, a_shift = real_number("shift", principal[1]), real_number("shift", agent[1])
-        return self._with_payoffs(
-            p_factor * self._principal_payoffs + p_shift,
-            a_factor * self._agent_payoffs + a_shift,
-            None if self._known_value is None else p_factor * self._known_value + p_shift,
-        )
+        p_factor, p_shift = real_vector("principal", principal, 2).tolist()
+        a_factor, a_shift = real_vector("agent", agent, 2).tolist()
+        real_number("principal, factor", p_factor, above=0)
+        real_number("agent, factor", a_factor, above=0)
+        with np.errstate(over="ignore"):  # what becomes infinite is refused as a payoff
+            return self._with_payoffs(
+                p_factor * self._principal_payoffs + p_shift,
+                a_factor * self._agent_payoffs + a_shift,
+                None if self._known_value is None else p_factor * self._known_value + p_shift,
+            )
 
     def normalised(self) -> FiniteGame:
         """Return the game in units in which both sides' payoffs span [0, 1]."""
-        factors = []
-        for payoffs in (self._principal_payoffs, self._agent_payoffs):
-            width = float(np.ptp(payoffs))
-            factor = 1 / width if width > 0 else 1.0
-            factors.append((factor, -factor * float(payoffs.min())))
-        return self.rescaled(factors[0], factors[1])
+        known = self._known_value
+        return self._with_payoffs(
+            _to_unit(self._principal_payoffs, self._principal_payoffs),
+            _to_unit(self._agent_payoffs, self._agent_payoffs),
+            None if known is None else float(_to_unit(np.array(known), self._principal_payoffs)),
+        )
 
     def _with_payoffs(
         self, principal: FloatArray, agent: FloatArray, known_value: float | None
@@ -267,7 +280,7 @@ class FiniteGame:
     def __repr__(self) -> str:
         m, k = self.shape
         rows, columns = (
-            ", ".join(a if len(a) <= 4 else (*a[:3], "…"))
+            ", ".join(map(_printable, a if len(a) <= 4 else (*a[:3], "…")))
             for a in (self._principal_actions, self._agent_actions)
         )
         label = f"{self._name!r}, " if self._name else ""
@@ -276,14 +289,17 @@ class FiniteGame:
     def __rich__(self) -> Table:
         """Return the table that Rich prints: principal's and agent's payoff in every cell."""
         from rich.table import Table
+        from rich.text import Text
 
-        table = Table(title=self._name or None, caption="principal's payoff, agent's payoff")
+        # Text, not str: a name is shown as it is, never read as Rich's markup.
+        title = Text(_printable(self._name)) if self._name else None
+        table = Table(title=title, caption="principal's payoff, agent's payoff")
         table.add_column("", style="bold")
         for action in self._agent_actions:
-            table.add_column(action, justify="right")
+            table.add_column(Text(_printable(action)), justify="right")
         for x, action in enumerate(self._principal_actions):
             cells = zip(self._principal_payoffs[x], self._agent_payoffs[x], strict=True)
-            table.add_row(action, *(f"{p:.4g}, {a:.4g}" for p, a in cells))
+            table.add_row(Text(_printable(action)), *(f"{p:.4g}, {a:.4g}" for p, a in cells))
         return table
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -291,3 +307,16 @@ class FiniteGame:
             object.__setattr__(self, name, value)
             return
         raise AttributeError(f"a game cannot be changed: {name} is read-only")
+
+
+def _to_unit(values: FloatArray, payoffs: FloatArray) -> FloatArray:
+    """Map values by the affine function that takes payoffs onto [0, 1]."""
+    # A power of two first: exact, and no width is then too large or too small for a float.
+    exponent = -int(np.frexp(np.abs(payoffs).max())[1])
+    low, high = np.ldexp(payoffs.min(), exponent), np.ldexp(payoffs.max(), exponent)
+    result: FloatArray = (np.ldexp(values, exponent) - low) / (high - low if high > low else 1.0)
+    return result
+
+
+def _printable(name: str) -> str:
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)

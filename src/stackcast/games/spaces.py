@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -25,6 +26,8 @@ from stackcast._validation import (
 )
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from stackcast._validation import FloatArray
 
 
@@ -57,19 +60,20 @@ class Constraint:
     def __post_init__(self) -> None:
         text("constraint name", self.name)
         field = f"constraint {self.name!r}" if self.name else "constraint"
-        if not isinstance(self.weights, Mapping) or not self.weights:
+        given: object = self.weights
+        if not isinstance(given, Mapping) or not given:
             raise InputError(
-                f"{field}, weights", "a table of action names and numbers", shown(self.weights)
+                f"{field}, weights", "a table of action names and numbers", shown(given)
             )
         weights = {
-            str(action): real_number(f"{field}, weight of {action!r}", weight)
+            text(f"{field}, action", action): _number(f"{field}, weight of {shown(action)}", weight)
             for action, weight in self.weights.items()
         }
-        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "weights", MappingProxyType(weights))
         for limit in ("at_least", "at_most"):
             value = getattr(self, limit)
             if value is not None:
-                object.__setattr__(self, limit, real_number(f"{field}, {limit}", value))
+                object.__setattr__(self, limit, _number(f"{field}, {limit}", value))
         if self.at_least is None and self.at_most is None:
             raise InputError(field, "at_least or at_most", "neither")
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
@@ -79,6 +83,10 @@ class Constraint:
 
     def __hash__(self) -> int:
         return hash((tuple(sorted(self.weights.items())), self.at_least, self.at_most, self.name))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # A read-only mapping cannot be copied or sent to another process, a dictionary can.
+        return Constraint, (dict(self.weights), self.at_least, self.at_most, self.name)
 
     @classmethod
     def from_table(cls, field: str, table: Any) -> Constraint:
@@ -111,6 +119,10 @@ class Constraint:
         return table
 
 
+def _number(field: str, value: object) -> float:
+    return real_number(field, value) + 0.0  # −0 becomes 0, so that equal games hash alike
+
+
 @dataclass(frozen=True, eq=False)
 class StrategySpace:
     """A polytope of strategies {x : A x ≤ b, E x = f}.
@@ -136,8 +148,7 @@ class StrategySpace:
     def __post_init__(self) -> None:
         for name in ("inequality_rows", "inequality_bounds", "equality_rows", "equality_bounds"):
             array = np.array(getattr(self, name), dtype=np.float64)
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, _read_only(array))
 
     @classmethod
     def simplex(
@@ -160,16 +171,19 @@ class StrategySpace:
                         shown(action),
                     )
                 weights[action_names.index(action)] = weight
+            # Largest weight 1: tolerances then mean the same for a constraint in any units.
+            unit = float(np.abs(weights).max()) or 1.0
+            row = weights[None, :] / unit
             if constraint.at_least is not None and constraint.at_least == constraint.at_most:
-                equal_rows.append(weights[None, :])
-                equal_bounds.append(np.array([constraint.at_least]))
+                equal_rows.append(row)
+                equal_bounds.append(np.array([constraint.at_least / unit]))
                 continue
             if constraint.at_most is not None:
-                rows.append(weights[None, :])
-                bounds.append(np.array([constraint.at_most]))
+                rows.append(row)
+                bounds.append(np.array([constraint.at_most / unit]))
             if constraint.at_least is not None:
-                rows.append(-weights[None, :])
-                bounds.append(np.array([-constraint.at_least]))
+                rows.append(-row)
+                bounds.append(np.array([-constraint.at_least / unit]))
         space = cls(
             np.vstack(rows),
             np.concatenate(bounds),
@@ -194,10 +208,10 @@ class StrategySpace:
             m = self.dimension
             v = np.full(m, 1 / np.sqrt(m))
             v[0] += 1.0
-            return (np.eye(m) - 2 * np.outer(v, v) / (v @ v))[:, 1:]
+            return _read_only((np.eye(m) - 2 * np.outer(v, v) / (v @ v))[:, 1:])
         _, singular, right = np.linalg.svd(self.equality_rows)
         rank = int((singular > 1e-12 * max(1.0, singular.max(initial=0.0))).sum())
-        return np.ascontiguousarray(right[rank:].T)
+        return _read_only(right[rank:].T)
 
     @property
     def hull_dimension(self) -> int:
@@ -255,6 +269,31 @@ class StrategySpace:
             and (np.abs(self.equality_rows @ x - self.equality_bounds) <= tolerance).all()
         )
 
+    def check_all(self, field: str, strategies: Any) -> FloatArray:
+        """Return one strategy or a stack of them as an array, as given; refuse what is none."""
+        try:
+            given = np.asarray(strategies)
+        except ValueError:  # rows of different lengths
+            return self.check(field, strategies)
+        if given.ndim > 2:
+            found = f"an array of {given.ndim} dimensions"
+            raise InputError(field, "one strategy or a list of them", found)
+        if given.ndim == 0 or given.dtype.kind not in "fiu" or given.shape == (0,):
+            return self.check(field, strategies)
+        x = given.astype(np.float64)
+        rows = np.atleast_2d(x)
+        inside: npt.NDArray[np.bool_] = np.zeros(len(rows), dtype=np.bool_)
+        if rows.shape[1] == self.dimension:
+            with np.errstate(invalid="ignore"):
+                over = rows @ self.inequality_rows.T - self.inequality_bounds
+                off = np.abs(rows @ self.equality_rows.T - self.equality_bounds)
+            limits = np.column_stack([over, off])
+            inside = np.all(limits <= PROBABILITY_TOLERANCE, axis=1)
+        if not inside.all():
+            first = int(np.argmin(inside))
+            self.check(f"{field}, row {first + 1}" if x.ndim == 2 else field, rows[first])
+        return x
+
     def check(self, field: str, strategy: Any) -> FloatArray:
         """Return ``strategy`` as a vector of this space, or say in one sentence why it is none."""
         x = real_vector(field, strategy, self.dimension)
@@ -265,7 +304,7 @@ class StrategySpace:
                 raise InputError(field, "probabilities that sum to 1", f"a sum of {x.sum():.6g}")
             if x.min() < 0 or x.sum() != 1:
                 x = np.maximum(x, 0.0)
-                x = x / x.sum()
+                x = _read_only(x / x.sum())
         elif not self.contains(x):
             raise InputError(field, "a strategy that satisfies every constraint", shown(x.tolist()))
         return x
@@ -289,3 +328,9 @@ class StrategySpace:
             method="highs",
         )
         return None if result.x is None else np.asarray(result.x, dtype=np.float64)
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array

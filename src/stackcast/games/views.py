@@ -49,9 +49,10 @@ class _View:
     @cached_property
     def scale(self) -> float:
         """The widest difference that the response can make, over the pure strategies."""
-        spread = float((self.payoffs.max(axis=1) - self.payoffs.min(axis=1)).max())
-        spread += float(self.offsets.max() - self.offsets.min())
-        return spread if spread > 0 else 1.0
+        with np.errstate(over="ignore"):
+            spread = float((self.payoffs.max(axis=1) - self.payoffs.min(axis=1)).max())
+            spread += float(self.offsets.max() - self.offsets.min())
+        return min(spread, float(np.finfo(np.float64).max)) if spread > 0 else 1.0
 
 
 class PrincipalView(_View):
@@ -86,8 +87,10 @@ class AgentView(_View):
         """
         tied = np.atleast_2d(self.best_responses(strategy))
         if one_of("ties", ties, ("lowest", "random")) == "lowest":
-            return np.argmax(tied, axis=1)
+            first: npt.NDArray[np.int64] = np.argmax(tied, axis=1)
+            return first
         if rng is None:
             raise TypeError('ties="random" needs a random stream: pass rng=')
         rank = np.floor(rng.random(len(tied)) * tied.sum(axis=1))
-        return np.argmax(np.cumsum(tied, axis=1) > rank[:, None], axis=1)
+        drawn: npt.NDArray[np.int64] = np.argmax(np.cumsum(tied, axis=1) > rank[:, None], axis=1)
+        return drawn

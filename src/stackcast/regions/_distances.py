@@ -101,13 +101,13 @@ def scaled_payoffs(payoffs: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         for y in range(k):
             low = min(low, payoffs[x, y])
         for y in range(k):
-            frame[x, y] = payoffs[x, y] - low
+            frame[x, y] = payoffs[x, y] / 2 - low / 2  # halves cannot overflow
             scale = max(scale, frame[x, y])
     if scale == 0.0:
-        scale = 1.0
+        scale = 0.5
     mean = np.zeros(k)
     for x in range(m):
         for y in range(k):
             frame[x, y] /= scale
             mean[y] += frame[x, y] / m
-    return frame, frame - mean, scale
+    return frame, frame - mean, 2 * scale

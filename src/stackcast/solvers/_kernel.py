@@ -131,8 +131,8 @@ def unit_payoffs(payoffs: FloatArray) -> tuple[FloatArray, float, float]:
         for y in range(payoffs.shape[1]):
             low = min(low, payoffs[x, y])
             high = max(high, payoffs[x, y])
-    width = high - low if high > low else 1.0
-    return (payoffs - low) / width + 1.0, low, width
+    half = high / 2 - low / 2 if high > low else 0.5  # halves cannot overflow
+    return (payoffs / 2 - low / 2) / half + 1.0, low, 2 * half
 
 
 @njit(cache=True)

@@ -1,0 +1,30 @@
+"""Named games, each a TOML file in this folder: story, payoffs, source, known value.
+
+A new game is a new file; its stem is the game's name. Nothing else needs to be told of it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+
+#: The game that is taken where none is named: three principal actions, so that it can be drawn.
+DEFAULT_GAME = "inspection"
+
+
+@cache
+def catalogue() -> tuple[str, ...]:
+    """Return the names of the catalogue's games, in alphabetical order.
+
+    Examples
+    --------
+    >>> [name for name in catalogue() if name.startswith("m")]
+    ['matching-pennies', 'milking']
+    """
+    files = (entry.name for entry in resources.files(__name__).iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml")))
+
+
+def catalogue_text(name: str) -> str:
+    """Return the TOML text of the game that the catalogue calls ``name``."""
+    return resources.files(__name__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
