@@ -2,7 +2,7 @@
 
 The columns are described in ``docs/play.md``. The file's key-value metadata holds, under
 ``stackcast``, a JSON text with the format's number, the game, the players' settings, the versions
-and a SHA-256 of the arrays, so that a file that was altered is noticed.
+and a SHA-256 of all content, so that a file that was altered is noticed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _GAME_KEYS = (
 def save_transcript(transcript: Transcript, path: str | os.PathLike[str]) -> None:
     """Write a transcript: afterwards the whole new file is there, or what was there before."""
     target = Path(path)
-    about = {
+    about: dict[str, Any] = {
         "format": FORMAT,
         "dimension": transcript.block_strategies.shape[1],
         "response_type": transcript.compact_responses.dtype.str,
@@ -52,8 +52,8 @@ def save_transcript(transcript: Transcript, path: str | os.PathLike[str]) -> Non
         "fingerprint": transcript.fingerprint,
         "game": None if transcript.game is None else _game_to_table(transcript.game),
         "metadata": transcript.metadata,
-        "sha256": _digest(transcript),
     }
+    about["sha256"] = _digest(transcript, about)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         _table(transcript).write_parquet(
@@ -90,7 +90,7 @@ def load_transcript(path: str | os.PathLike[str]) -> Transcript:
             found = f"format {about['format']!r}"
             raise InputError(place, f"a transcript in format {FORMAT}", found)
         transcript = _from_table(pl.read_parquet(data), about)
-        intact = _digest(transcript) == about["sha256"]
+        intact = about.pop("sha256") == _digest(transcript, about)
     except InputError:
         raise
     except (KeyboardInterrupt, SystemExit, MemoryError):
@@ -179,8 +179,8 @@ def _starts(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.cumsum(lengths) - lengths
 
 
-def _digest(transcript: Transcript) -> str:
-    content = hashlib.sha256()
+def _digest(transcript: Transcript, about: dict[str, Any]) -> str:
+    content = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
     for array in (
         transcript.block_strategies,
         transcript.block_rounds,
