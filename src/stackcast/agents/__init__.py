@@ -1,0 +1,36 @@
+"""Who responds: informed, mean-based, adaptive, without swap regret, calibrated.
+
+``names()`` lists the agents that a name can stand for and ``find(name)`` gives the class; other
+distributions add their own by entry points in the group ``stackcast.agents``.
+"""
+
+from stackcast.agents.adaptive_hedge import AdaptiveHedge
+from stackcast.agents.blum_mansour import BlumMansour
+from stackcast.agents.follow_the_leader import FollowTheLeader
+from stackcast.agents.hedge import Hedge
+from stackcast.agents.informed import BestResponse, QuantalResponse
+from stackcast.protocol.registry import Registry
+
+_registry = Registry(
+    "stackcast.agents",
+    {
+        "AdaptiveHedge": AdaptiveHedge,
+        "BestResponse": BestResponse,
+        "BlumMansour": BlumMansour,
+        "FollowTheLeader": FollowTheLeader,
+        "Hedge": Hedge,
+        "QuantalResponse": QuantalResponse,
+    },
+)
+find, names = _registry.find, _registry.names
+
+__all__ = [
+    "AdaptiveHedge",
+    "BestResponse",
+    "BlumMansour",
+    "FollowTheLeader",
+    "Hedge",
+    "QuantalResponse",
+    "find",
+    "names",
+]

@@ -1,0 +1,203 @@
+"""What the agents share: seeded streams, feedback, and compiled loops over the rounds of a block.
+
+Every agent draws the same number of random numbers in every round, from a stream of its own for
+each purpose, so that blocks of any length give the same play.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numba import njit
+
+from stackcast._random import stream
+from stackcast._state import generator_state, restored_generator
+from stackcast._validation import InputError, one_of, shown, whole_number
+from stackcast.protocol import Responses
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from stackcast._state import State
+    from stackcast._validation import FloatArray
+    from stackcast.games import AgentView
+    from stackcast.protocol import Block
+
+    IntArray = npt.NDArray[np.int64]
+
+Feedback = Literal["strategy", "action"]
+
+#: Rounds that are worked on at once, so that memory does not grow with the block.
+CHUNK = 1 << 16
+
+
+class Learner(ABC):
+    """An agent that answers first and then learns from the strategy or from an action drawn.
+
+    A subclass plays a chunk of rounds in :meth:`_play` and keeps its memory in arrays.
+    """
+
+    informed = False
+
+    def __init__(self, view: AgentView, *, seed: int = 0, feedback: Feedback = "strategy") -> None:
+        self._view = view
+        self._seed = whole_number("seed", seed)
+        self._feedback = one_of("feedback", feedback, ("strategy", "action"))
+        self._answers = stream(seed, "agent", "responses")
+        self._actions = stream(seed, "agent", "sampled actions")
+        self._played = 0
+
+    @property
+    def view(self) -> AgentView:
+        """What the agent knows of the game."""
+        return self._view
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The name, the seed and the parameters of this agent."""
+        return {"name": type(self).__name__, "seed": self._seed, "feedback": self._feedback}
+
+    def respond(self, block: Block) -> Responses:
+        """Answer every round of the block, and learn from it."""
+        strategy = fitting(self._view, block.strategy)
+        responses = np.empty(block.rounds, dtype=np.int64)
+        for start in range(0, block.rounds, CHUNK):
+            chunk = responses[start : start + CHUNK]
+            self._play(self._observations(strategy, len(chunk)), chunk)
+            self._played += len(chunk)
+        return Responses(responses)
+
+    def _observations(self, strategy: FloatArray, rounds: int) -> FloatArray:
+        """Return what is observed: one row for all rounds, or one for each."""
+        if self._feedback == "strategy":
+            return strategy[None, :]
+        return drawn_actions(strategy, self._actions.random(rounds))
+
+    @abstractmethod
+    def _play(self, observations: FloatArray, responses: IntArray) -> None:
+        """Fill in the responses, learning from each observation after its response."""
+
+    @abstractmethod
+    def _memory(self) -> State:
+        """Return what was learned, as arrays that later play does not change."""
+
+    @abstractmethod
+    def _recall(self, memory: State) -> None:
+        """Take over what :meth:`_memory` gave."""
+
+    def state(self) -> State:
+        """Return all that the agent remembers."""
+        return {
+            "played": self._played,
+            "answers": generator_state(self._answers),
+            "actions": generator_state(self._actions),
+            **self._memory(),
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from where ``state`` was taken."""
+        self._played = state["played"]
+        self._answers = restored_generator(state["answers"])
+        self._actions = restored_generator(state["actions"])
+        self._recall(state)
+
+
+class RegretLearner(Learner):
+    """A learner that draws each response from a mixture and learns from utilities in [0, 1].
+
+    Utilities are shifted by the least of the round and divided by the widest difference that a
+    response can make (:attr:`AgentView.scale`): neither changes regrets but for the unit.
+    """
+
+    @property
+    @abstractmethod
+    def mixture(self) -> FloatArray:
+        """The distribution from which the next response is drawn."""
+
+    def _gains(self, observations: FloatArray) -> FloatArray:
+        view = self._view
+        return unit_gains(observations, view.payoffs, view.offsets, view.scale)
+
+
+def fitting(view: AgentView, strategy: FloatArray) -> FloatArray:
+    """Return the strategy if it has the right number of coordinates."""
+    if strategy.shape != (view.space.dimension,):
+        expected = f"{view.space.dimension} numbers"
+        raise InputError("strategy", expected, shown(strategy.shape))
+    return strategy
+
+
+def drawn_actions(strategy: FloatArray, uniforms: FloatArray) -> FloatArray:
+    """Return one action drawn from the strategy for each uniform number, as rows of 0s and 1s.
+
+    From a mixed strategy exactly one coordinate is drawn; from a coverage vector a set of targets
+    in which each is covered with its probability (systematic sampling).
+    """
+    if strategy.min() < 0 or strategy.max() > 1:
+        raise InputError("strategy", "probabilities, for actions to be drawn", shown(strategy))
+    rows: FloatArray = _systematic(strategy, uniforms)
+    return rows
+
+
+@njit(cache=True)
+def _systematic(strategy: Any, uniforms: Any) -> Any:
+    m = len(strategy)
+    ends = np.cumsum(strategy)
+    whole = np.round(ends[m - 1])
+    if abs(ends[m - 1] - whole) < 1e-9:  # a sum that misses a whole number by rounding
+        last = m - 1
+        while last > 0 and strategy[last] <= 0:
+            last -= 1
+        ends[last:] = whole
+    rows = np.zeros((len(uniforms), m))
+    for t in range(len(uniforms)):
+        before = 0.0
+        for j in range(m):
+            after = np.floor(ends[j] + uniforms[t])
+            if after > before:
+                rows[t, j] = 1.0
+                before = after
+    return rows
+
+
+@njit(cache=True)
+def unit_gains(observations: Any, payoffs: Any, offsets: Any, scale: float) -> Any:
+    """Return the utilities of each row, from 0 for the least of the row, in units of ``scale``."""
+    m, k = payoffs.shape
+    gains = np.empty((len(observations), k))
+    for t in range(len(observations)):
+        for y in range(k):
+            gains[t, y] = offsets[y]
+        for x in range(m):
+            if observations[t, x] != 0.0:
+                for y in range(k):
+                    gains[t, y] += observations[t, x] * payoffs[x, y]
+        least = gains[t].min()
+        for y in range(k):
+            gains[t, y] = (gains[t, y] - least) / scale
+    return gains
+
+
+@njit(cache=True)
+def pick(weights: Any, uniform: float) -> int:
+    """Return an index with probability proportional to its weight."""
+    aim = uniform * weights.sum()
+    total = 0.0
+    last = 0
+    for y in range(len(weights)):
+        if weights[y] > 0:
+            total += weights[y]
+            last = y
+            if aim < total:
+                return y
+    return last  # rounding left nothing beyond the sum
+
+
+@njit(cache=True)
+def softmax(values: Any, rate: float, weights: Any) -> None:
+    """Write to ``weights`` what is proportional to exp(rate·values), the largest as 1."""
+    top = values.max()
+    for y in range(len(values)):
+        weights[y] = np.exp(rate * (values[y] - top))

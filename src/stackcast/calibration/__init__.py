@@ -1,0 +1,25 @@
+"""Calibration: binnings and the forecasters that are calibrated to them on every interval."""
+
+from stackcast.calibration.binnings import (
+    BestResponseBinning,
+    Binning,
+    FunctionBinning,
+    GridBinning,
+    TentBinning,
+    ThresholdBinning,
+)
+from stackcast.calibration.forecaster import AdaptiveForecaster, ForecastBlock
+from stackcast.calibration.minimax import outgoing_point, two_adjacent_points
+
+__all__ = [
+    "AdaptiveForecaster",
+    "BestResponseBinning",
+    "Binning",
+    "ForecastBlock",
+    "FunctionBinning",
+    "GridBinning",
+    "TentBinning",
+    "ThresholdBinning",
+    "outgoing_point",
+    "two_adjacent_points",
+]

@@ -1,0 +1,216 @@
+"""Principals that follow a script: one strategy, a list of phases, or a recorded sequence.
+
+They do not learn; they are the baselines and the adversaries of the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stackcast._validation import InputError, real_matrix, text, whole_number
+from stackcast.protocol import UNTIL_THE_END, Block, Recommendation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from stackcast._state import State
+    from stackcast._validation import FloatArray
+    from stackcast.games import PrincipalView
+
+
+class _Scripted:
+    """Plays given strategies for given numbers of rounds, and counts the latest answers."""
+
+    def __init__(
+        self,
+        view: PrincipalView,
+        strategies: FloatArray,
+        rounds: npt.NDArray[np.int64],
+        phases: Sequence[str],
+    ) -> None:
+        self._view = view
+        self._strategies, self._rounds, self._phases = strategies, rounds, phases
+        self._ends = np.cumsum(rounds)
+        self._played = 0
+        self._counts = np.zeros(len(view.agent_actions), dtype=np.int64)
+        self._last = 0
+
+    @property
+    def view(self) -> PrincipalView:
+        """What the principal knows of the game."""
+        return self._view
+
+    @property
+    def result(self) -> Recommendation:
+        """The latest strategy, with the most frequent response to it."""
+        strategy = self._strategies[self._last]
+        if not self._counts.any():
+            return Recommendation(strategy, None, float("nan"))
+        response = int(np.argmax(self._counts))
+        return Recommendation(strategy, response, float(self._view.utilities(strategy)[response]))
+
+    def commit(self) -> Block:
+        """Return what is left of the script's current entry."""
+        entry = int(np.searchsorted(self._ends, self._played, side="right"))
+        if entry == len(self._ends):
+            raise InputError("rounds", f"at most {self._ends[-1]}, as long as the script", "more")
+        left = int(self._ends[entry]) - self._played
+        return Block(self._strategies[entry], left, self._phases[entry % len(self._phases)])
+
+    def observe(self, responses: npt.NDArray[Any]) -> None:
+        """Count the answers, and move on in the script."""
+        entry = int(np.searchsorted(self._ends, self._played, side="right"))
+        if entry != self._last:
+            self._counts[:] = 0
+            self._last = entry
+        if responses.ndim == 1:
+            self._counts += np.bincount(responses, minlength=len(self._counts))
+        self._played += len(responses)
+
+    def state(self) -> State:
+        """Return how far the script was played, and the latest answers."""
+        return {"played": self._played, "last": self._last, "counts": self._counts.copy()}
+
+    def restore(self, state: State) -> None:
+        """Go on from where ``state`` was taken."""
+        self._played, self._last = state["played"], state["last"]
+        self._counts = state["counts"].copy()
+
+
+class Fixed(_Scripted):
+    """Commits to one strategy for ever.
+
+    Parameters
+    ----------
+    view : PrincipalView
+        The principal's view of the game.
+    strategy : array-like
+        The commitment.
+    phase : str
+        The label of its one block.
+
+    Examples
+    --------
+    >>> import stackcast as sc
+    >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
+    >>> Fixed(game.principal_view, [0.4, 0.6]).commit().strategy
+    array([0.4, 0.6])
+    """
+
+    def __init__(
+        self, view: PrincipalView, strategy: npt.ArrayLike, *, phase: str = "commit"
+    ) -> None:
+        checked = view.space.check("strategy", strategy)
+        endless = np.array([UNTIL_THE_END])
+        super().__init__(view, _kept(checked[None, :]), endless, [text("phase", phase)])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The strategy."""
+        return {
+            "name": "Fixed",
+            "strategy": self._strategies[0].tolist(),
+            "phase": self._phases[0],
+        }
+
+
+class PhaseSwitch(_Scripted):
+    """Holds a few strategies one after the other: the exploiter of mean-based learners.
+
+    Against an agent that trusts averages (follow-the-leader, Hedge), a principal can earn more than
+    the Stackelberg value by a change that the averages notice late (Deng, Schneider and Sivan 2019).
+
+    Parameters
+    ----------
+    view : PrincipalView
+        The principal's view of the game.
+    strategies : sequence of array-like
+        The strategies, in order.
+    rounds : sequence of int
+        How long each is held.
+
+    Examples
+    --------
+    >>> import stackcast as sc
+    >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
+    >>> PhaseSwitch(game.principal_view, [[1, 0], [0, 1]], [50, 50]).commit()
+    Block([1.0, 0.0] for 50 rounds, 'phase 1')
+    """
+
+    def __init__(
+        self, view: PrincipalView, strategies: Sequence[npt.ArrayLike], rounds: Sequence[int]
+    ) -> None:
+        checked = [
+            view.space.check(f"strategies, entry {i}", h) for i, h in enumerate(strategies, start=1)
+        ]
+        if not checked:
+            raise InputError("strategies", "at least one strategy", "none")
+        lengths = [
+            whole_number(f"rounds, entry {i}", n, at_least=1) for i, n in enumerate(rounds, start=1)
+        ]
+        if len(lengths) != len(checked):
+            raise InputError("rounds", f"{len(checked)} numbers, one a strategy", f"{len(lengths)}")
+        phases = [f"phase {i + 1}" for i in range(len(checked))]
+        super().__init__(view, _kept(np.array(checked)), np.array(lengths), phases)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The strategies and how long each is held."""
+        return {
+            "name": "PhaseSwitch",
+            "strategies": self._strategies.tolist(),
+            "rounds": self._rounds.tolist(),
+        }
+
+
+class Replay(_Scripted):
+    """Plays a recorded sequence of strategies, whatever the answers.
+
+    Equal neighbours are held as one block.
+
+    Parameters
+    ----------
+    view : PrincipalView
+        The principal's view of the game.
+    strategies : array-like, shape (T, m)
+        The strategy of every round.
+
+    Examples
+    --------
+    >>> import stackcast as sc
+    >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
+    >>> Replay(game.principal_view, [[1, 0], [1, 0], [0, 1]]).commit()
+    Block([1.0, 0.0] for 2 rounds, 'replay')
+    """
+
+    def __init__(self, view: PrincipalView, strategies: npt.ArrayLike) -> None:
+        rows = real_matrix("strategies", strategies)
+        if rows.shape[1] != view.space.dimension:
+            expected = f"rows of {view.space.dimension} numbers"
+            raise InputError("strategies", expected, f"rows of {rows.shape[1]}")
+        first = np.ones(len(rows), dtype=bool)
+        first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        at = np.flatnonzero(first)
+        kept = np.array([view.space.check(f"strategies, row {t + 1}", rows[t]) for t in at])
+        super().__init__(view, _kept(kept), np.diff(np.append(at, len(rows))), ["replay"])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """A hash of the sequence, which may be long."""
+        import hashlib
+
+        content = self._strategies.tobytes() + self._rounds.tobytes()
+        return {
+            "name": "Replay",
+            "rounds": int(self._ends[-1]),
+            "sequence": hashlib.sha256(content).hexdigest()[:32],
+        }
+
+
+def _kept(array: FloatArray) -> FloatArray:
+    array.flags.writeable = False
+    return array

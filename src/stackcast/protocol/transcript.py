@@ -1,0 +1,289 @@
+"""What was played: strategies, forecasts and responses of every round, kept compactly.
+
+A block's strategy is stored once, a response as the smallest whole number that holds it, and a
+forecast as its number in the table of distinct forecasts. The arrays with one row a round,
+:attr:`Transcript.strategies` and :attr:`Transcript.forecasts`, are made when they are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from stackcast._validation import InputError, real_matrix, shown, text
+from stackcast.protocol.contracts import Block
+
+if TYPE_CHECKING:
+    import os
+
+    import numpy.typing as npt
+
+    from stackcast._validation import FloatArray
+    from stackcast.games import FiniteGame
+    from stackcast.protocol.contracts import IntArray
+
+
+class Blocks(Sequence[Block]):
+    """The blocks of a transcript, made one at a time as they are looked at."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._of = transcript
+
+    def __len__(self) -> int:
+        return len(self._of.block_rounds)
+
+    @overload
+    def __getitem__(self, index: int) -> Block: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Block]: ...
+    def __getitem__(self, index: int | slice) -> Block | list[Block]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return Block(
+            self._of.block_strategies[index],
+            int(self._of.block_rounds[index]),
+            self._of.phase_names[self._of.block_phases[index]],
+        )
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} blocks>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Transcript:
+    """A play, round by round; the arrays cannot be written to.
+
+    Make one with :func:`stackcast.play`, :meth:`load` or :meth:`from_rounds`.
+
+    Parameters
+    ----------
+    block_strategies : array, shape (blocks, m)
+        The strategy of every block.
+    block_rounds, block_phases : arrays of whole numbers, shape (blocks,)
+        How long it was held, and its phase as an index into ``phase_names``.
+    phase_names : tuple of str
+        The labels of the phases.
+    compact_responses : array, shape (rounds,) or (rounds, dimension)
+        The responses, as small as they can be stored; :attr:`responses` has them as int64.
+    forecast_ids : array of whole numbers, shape (rounds,), or None
+        The row of ``forecast_table`` that was held in every round.
+    forecast_table : array, shape (any, m), or None
+        The distinct forecasts, in the order in which they were made.
+    fingerprint : str
+        The fingerprint of the game that was played; empty if it is not known.
+    game : game or None
+        The game itself, if it was given.
+    metadata : dict
+        The settings (seeds among them) of both players and the versions of the software.
+
+    Examples
+    --------
+    >>> t = Transcript.from_rounds([[1, 0], [1, 0], [0, 1]], [0, 1, 1])
+    >>> t
+    Transcript(3 rounds in 2 blocks)
+    >>> t.blocks[0]
+    Block([1.0, 0.0] for 2 rounds)
+    >>> t.responses
+    array([0, 1, 1])
+    """
+
+    block_strategies: FloatArray
+    block_rounds: npt.NDArray[np.int64]
+    block_phases: npt.NDArray[np.int32]
+    phase_names: tuple[str, ...]
+    compact_responses: npt.NDArray[Any]
+    forecast_ids: IntArray | None = None
+    forecast_table: FloatArray | None = None
+    fingerprint: str = ""
+    game: FiniteGame | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for array in self._arrays().values():
+            if array is not None:
+                array.flags.writeable = False
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any] | None]:
+        return {
+            "block_strategies": self.block_strategies,
+            "block_rounds": self.block_rounds,
+            "block_phases": self.block_phases,
+            "compact_responses": self.compact_responses,
+            "forecast_ids": self.forecast_ids,
+            "forecast_table": self.forecast_table,
+        }
+
+    @classmethod
+    def from_rounds(
+        cls,
+        strategies: npt.ArrayLike,
+        responses: npt.ArrayLike,
+        forecasts: npt.ArrayLike | None = None,
+        phases: Sequence[str] | None = None,
+        game: FiniteGame | None = None,
+    ) -> Transcript:
+        """Build a transcript from tables with one row a round, as an observer would keep them.
+
+        Parameters
+        ----------
+        strategies : array-like, shape (T, m)
+            The strategy of every round.
+        responses : array-like of whole numbers, shape (T,)
+            The column that was played in every round, counted from 0.
+        forecasts : array-like, shape (T, m), optional
+            The forecast of every round.
+        phases : sequence of str, optional
+            A label for every round.
+        game : game, optional
+            The game that was played; strategies, forecasts and responses must fit it.
+        """
+        h = real_matrix("strategies", strategies)
+        rounds = len(h)
+        k = None if game is None else len(game.agent_view.agent_actions)
+        y = small_responses("responses", np.asarray(responses), rounds, k)
+        if game is not None:
+            for t in np.flatnonzero(_starts_of_runs(h)):
+                game.space.check(f"strategies, row {t + 1}", h[t])
+        ids = table = None
+        if forecasts is not None:
+            p = real_matrix("forecasts", forecasts)
+            if p.shape != h.shape:
+                expected = f"{rounds}×{h.shape[1]} numbers as in strategies"
+                raise InputError("forecasts", expected, "×".join(map(str, p.shape)))
+            table, ids = _numbered(p)
+        labels = [""] * rounds if phases is None else [text("phases", word) for word in phases]
+        if len(labels) != rounds:
+            raise InputError("phases", f"{rounds} labels, one a round", f"{len(labels)}")
+        names = tuple(dict.fromkeys(labels))
+        numbers = np.array([names.index(word) for word in labels], dtype=np.int32)
+        first = np.flatnonzero(_starts_of_runs(h) | _starts_of_runs(numbers[:, None]))
+        return cls(
+            block_strategies=h[first].copy(),
+            block_rounds=np.diff(np.append(first, rounds)),
+            block_phases=numbers[first],
+            phase_names=names,
+            compact_responses=y,
+            forecast_ids=ids,
+            forecast_table=table,
+            fingerprint="" if game is None else game.fingerprint,
+            game=game,
+        )
+
+    @property
+    def rounds(self) -> int:
+        """The number of rounds T."""
+        return len(self.compact_responses)
+
+    @property
+    def blocks(self) -> Blocks:
+        """The blocks, each with ``strategy``, ``rounds`` and ``phase``."""
+        return Blocks(self)
+
+    @property
+    def strategies(self) -> FloatArray:
+        """The strategy of every round, T×m."""
+        return np.repeat(self.block_strategies, self.block_rounds, axis=0)
+
+    @property
+    def forecasts(self) -> FloatArray | None:
+        """The forecast of every round, T×m; None if the agent has none or they were left out."""
+        if self.forecast_ids is None or self.forecast_table is None:
+            return None
+        return self.forecast_table[self.forecast_ids]
+
+    @property
+    def responses(self) -> npt.NDArray[Any]:
+        """The response of every round: int64 columns, or points in a continuous game."""
+        if self.compact_responses.ndim == 2:
+            return self.compact_responses
+        return self.compact_responses.astype(np.int64)
+
+    @property
+    def phases(self) -> list[str]:
+        """The phase of every block, in order."""
+        return [self.phase_names[i] for i in self.block_phases]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the transcript, its game and its metadata to one Parquet file."""
+        from stackcast.protocol.files import save_transcript
+
+        save_transcript(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Transcript:
+        """Read a transcript that :meth:`save` wrote; equal to the one that was saved."""
+        from stackcast.protocol.files import load_transcript
+
+        return load_transcript(path)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Transcript):
+            return NotImplemented
+        mine, theirs = self._arrays(), other._arrays()
+        return (
+            all(_same_array(mine[name], theirs[name]) for name in mine)
+            and self.phase_names == other.phase_names
+            and self.fingerprint == other.fingerprint
+            and self.game == other.game
+            and json.dumps(self.metadata, sort_keys=True)
+            == json.dumps(other.metadata, sort_keys=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        def counted(count: int, noun: str) -> str:
+            return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+        known = "" if self.forecast_table is None else " with forecasts"
+        size = f"{counted(self.rounds, 'round')} in {counted(len(self.block_rounds), 'block')}"
+        return f"Transcript({size}{known})"
+
+
+def small_responses(
+    where: str, responses: npt.NDArray[Any], rounds: int, actions: int | None
+) -> npt.NDArray[Any]:
+    """Return responses in the smallest type that holds them, or say what is wrong with them."""
+    if responses.dtype.kind == "f" and responses.ndim == 2 and len(responses) == rounds:
+        if not np.isfinite(responses).all():
+            raise InputError(where, "finite numbers", "others")
+        return responses.astype(np.float64)
+    if responses.dtype.kind not in "iu" or responses.shape != (rounds,):
+        found = f"{responses.dtype} numbers of shape {responses.shape}"
+        raise InputError(where, f"{rounds} whole numbers, one a round", found)
+    lowest, highest = int(responses.min()), int(responses.max())
+    if lowest < 0 or (actions is not None and highest >= actions):
+        worst = lowest if lowest < 0 else highest
+        limit = "at least 0" if actions is None else f"from 0 to {actions - 1}"
+        raise InputError(where, f"responses {limit}", shown(worst))
+    return responses.astype(response_type(highest + 1 if actions is None else actions))
+
+
+def response_type(actions: int) -> np.dtype[Any]:
+    """Return the smallest type of whole numbers that tells this many actions apart."""
+    return np.min_scalar_type(max(actions - 1, 0))
+
+
+def _starts_of_runs(rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    first = np.ones(len(rows), dtype=bool)
+    first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    return first
+
+
+def _numbered(rows: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int32]]:
+    """Return the distinct rows in order of appearance, and the number of each row among them."""
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return rows[first[order]].copy(), rank[inverse.reshape(-1)]
+
+
+def _same_array(a: npt.NDArray[Any] | None, b: npt.NDArray[Any] | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
