@@ -114,45 +114,62 @@ def worst_of_length(sums: FloatArray, length: int) -> tuple[float, int, int]:
     return best, where, which
 
 
+@njit(cache=True, fastmath={"nnan", "nsz"})
+def _range(row: FloatArray, begin: int, end: int) -> float:
+    low, high = row[begin], row[begin]
+    for t in range(begin + 1, end):
+        low, high = min(low, row[t]), max(high, row[t])
+    return float(high - low)
+
+
 @njit(cache=True)
 def worst_of_lengths(
-    sums: FloatArray, shortest: int, longest: int, first: int, last: int
-) -> tuple[float, int, int, int]:
+    sums: FloatArray, shortest: int, longest: int, first: int, last: int, enough: float
+) -> tuple[float, int, int, int, float]:
     """Return the largest |S_c(v) − S_c(u)| over shortest ≤ v − u ≤ longest, with its u, v and c.
 
     Ends v run over first..last − 1, with first ≥ shortest. The smallest and the largest S_c(u) in
     the window v − longest ≤ u ≤ v − shortest slide along with v in two queues of candidates, each
     index being pushed and popped once: O(last − first + longest − shortest) for each row.
+
+    Pieces of a row whose whole range is at most ``enough`` are skipped; the last number returned
+    bounds what they hold, and the first is −1 if all were skipped.
     """
-    best, best_u, best_v, best_c = -1.0, 0, 0, 0
-    begin = max(0, first - longest)
-    size = last - shortest - begin + 1
+    best, best_u, best_v, best_c, skipped = -1.0, 0, 0, 0, 0.0
+    piece = max(64, 4 * longest)
+    size = min(piece, last - first) + longest - shortest + 1
     low_queue, high_queue = np.empty(size, np.int64), np.empty(size, np.int64)
     for c in range(sums.shape[0]):
         row = sums[c]
-        low_head, low_tail, high_head, high_tail = 0, 0, 0, 0
-        entering = begin
-        for v in range(first, last):
-            while entering <= v - shortest:
-                value = row[entering]
-                while low_tail > low_head and row[low_queue[low_tail - 1]] >= value:
-                    low_tail -= 1
-                low_queue[low_tail] = entering
-                low_tail += 1
-                while high_tail > high_head and row[high_queue[high_tail - 1]] <= value:
-                    high_tail -= 1
-                high_queue[high_tail] = entering
-                high_tail += 1
-                entering += 1
-            while low_queue[low_head] < v - longest:
-                low_head += 1
-            while high_queue[high_head] < v - longest:
-                high_head += 1
-            here = row[v]
-            rise = here - row[low_queue[low_head]]
-            if rise > best:
-                best, best_u, best_v, best_c = rise, low_queue[low_head], v, c
-            fall = row[high_queue[high_head]] - here
-            if fall > best:
-                best, best_u, best_v, best_c = fall, high_queue[high_head], v, c
-    return best, best_u, best_v, best_c
+        for from_v in range(first, last, piece):
+            to_v = min(from_v + piece, last)
+            entering = max(0, from_v - longest)
+            bound = _range(row, entering, to_v)
+            if bound <= enough:
+                skipped = max(skipped, bound)
+                continue
+            low_head, low_tail, high_head, high_tail = 0, 0, 0, 0
+            for v in range(from_v, to_v):
+                while entering <= v - shortest:
+                    value = row[entering]
+                    while low_tail > low_head and row[low_queue[low_tail - 1]] >= value:
+                        low_tail -= 1
+                    low_queue[low_tail] = entering
+                    low_tail += 1
+                    while high_tail > high_head and row[high_queue[high_tail - 1]] <= value:
+                        high_tail -= 1
+                    high_queue[high_tail] = entering
+                    high_tail += 1
+                    entering += 1
+                while low_queue[low_head] < v - longest:
+                    low_head += 1
+                while high_queue[high_head] < v - longest:
+                    high_head += 1
+                here = row[v]
+                rise = here - row[low_queue[low_head]]
+                if rise > best:
+                    best, best_u, best_v, best_c = rise, low_queue[low_head], v, c
+                fall = row[high_queue[high_head]] - here
+                if fall > best:
+                    best, best_u, best_v, best_c = fall, high_queue[high_head], v, c
+    return best, best_u, best_v, best_c, skipped

@@ -15,7 +15,8 @@ points; then the stretch with the largest upper bound is split in its lengths, a
 until upper ≤ (1 + width)·lower. A class of one length is exact, so this always ends. Where L·r(L)
 changes by at most a constant factor when L doubles, as for the paper's rate and for powers, the
 cost is O(T log T·n·m/width), and in practice near that of the dyadic classes alone, because nearly
-every stretch is discarded by its first bound. Memory is O(T·n·m), for the prefix sums.
+every stretch is discarded by its first bound, or by the mere range of the sums around it. Memory
+is O(T·n·m), for the prefix sums.
 
 Both bounds allow for the rounding of the prefix sums, which is stated in ``rounding``.
 """
@@ -239,9 +240,12 @@ def calibration_profile(
     allowed = AdaptiveRate(record.bins, record.actions) if rate is None else as_rate(rate)
     sums = record.prefix_sums()
     rounding = _rounding(sums)
-    worst = {length: _worst_at(sums, length, record) for length in chosen}
-    lower, upper, where = _bracket(sums, _allowed_sums(allowed, T), width, shortest, rounding)
-    u, v, c = where
+    found = {length: worst_of_length(sums, length) for length in chosen}
+    known = [(total, u, u + length, c) for length, (total, u, c) in found.items()]
+    worst = {v - u: _interval(u, v, c, total, record) for total, u, v, c in known}
+    lower, upper, (u, v, c) = _bracket(
+        sums, _allowed_sums(allowed, T), width, shortest, rounding, known
+    )
     by_bin = np.abs(sums[:, -1]).reshape(record.bins, record.coordinates).max(axis=1) / T
     by_bin.flags.writeable = False
     return CalibrationProfile(
@@ -263,27 +267,43 @@ def calibration_profile(
 
 
 def _bracket(
-    sums: FloatArray, allowed: FloatArray, width: float, shortest: int, rounding: float
+    sums: FloatArray,
+    allowed: FloatArray,
+    width: float,
+    shortest: int,
+    rounding: float,
+    known: Iterable[tuple[float, int, int, int]] = (),
 ) -> tuple[float, float, tuple[int, int, int]]:
     """Return lower, upper, and (u, v, c) of the interval that attains lower.
 
     ``allowed[L]`` is L·r(L). A stretch is (−upper bound, a, b, first, last): lengths a..b, ends
-    first..last−1.
+    first..last−1. What is ``known`` of single intervals, (sum, u, v, c), gives a first lower bound.
     """
     T = sums.shape[1] - 1
     lower, where = -1.0, (0, shortest, 0)
     stretches: list[tuple[float, int, int, int, int]] = []
 
-    def bound(a: int, b: int, first: int, last: int) -> None:
+    def attain(total: float, u: int, v: int, c: int) -> float:
         nonlocal lower, where
-        total, u, v, c = worst_of_lengths(sums, a, b, first, last)
-        attained = total / allowed[v - u]
-        if attained > lower:
-            lower, where = attained, (int(u), int(v), int(c))
-        # Rounding of the division must not order a class of one length above what it attains.
-        upper = attained if a == b else total / allowed[a : b + 1].min()
+        ratio = total / allowed[v - u]
+        if ratio > lower:
+            lower, where = ratio, (int(u), int(v), int(c))
+        return float(ratio)
+
+    def bound(a: int, b: int, first: int, last: int) -> None:
+        least = allowed[a : b + 1].min()
+        enough = (1 + width) * lower * least * (1 - 8 * UNIT_ROUNDOFF) if a < b else -1.0
+        total, u, v, c, skipped = worst_of_lengths(sums, a, b, first, last, enough)
+        upper = skipped / least
+        if total >= 0:
+            ratio = attain(total, u, v, c)
+            # Rounding of the division must not order a class of one length above what it attains.
+            upper = max(upper, ratio if a == b else total / least)
         heapq.heappush(stretches, (-upper, a, b, first, last))
 
+    for total, u, v, c in known:
+        if v - u >= shortest:
+            attain(total, u, v, c)
     a = shortest
     while a <= T:
         b = min(2 * a - 1, T)
@@ -325,13 +345,9 @@ def _allowed_sums(rate: Rate, rounds: int) -> FloatArray:
     return allowed
 
 
-def _worst_at(sums: FloatArray, length: int, record: ForecastRecord) -> WorstInterval:
-    total, u, c = worst_of_length(sums, length)
-    return _interval(int(u), int(u) + length, int(c), float(total), record)
-
-
 def _interval(u: int, v: int, c: int, total: float, record: ForecastRecord) -> WorstInterval:
-    return WorstInterval(u, v, c // record.coordinates, c % record.coordinates, total / (v - u))
+    i, j = divmod(int(c), record.coordinates)
+    return WorstInterval(int(u), int(v), i, j, float(total) / int(v - u))
 
 
 def _default_lengths(rounds: int) -> list[int]:

@@ -17,7 +17,8 @@ Columns for the bins, optional:
 - ``bin_1`` … ``bin_n``: weights that sum to one.
 
 Without them, the bins are the decisions that a threshold takes from the probability of a yes/no
-event, and the most likely outcome otherwise. Other columns are left alone.
+event, and the most likely outcome otherwise. Other columns are left alone. Rows of probabilities
+or weights that miss one by less than 0.01 are taken for rounded decimals and scaled to sum to one.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from stackcast._validation import FloatArray
 
+_DECIMALS = 0.01
 _YES = {"1", "1.0", "true", "yes", "t", "y"}
 _NO = {"0", "0.0", "false", "no", "f", "n"}
 
@@ -160,10 +162,10 @@ def _table(frame: pl.DataFrame, source: str) -> ForecastTable:
     if "forecast" in frame.columns and forecast_columns:
         raise InputError("columns", "forecast or forecast_1, forecast_2 …", "both")
     if "forecast" in frame.columns:
-        forecasts = _floats(frame, "forecast")
+        forecasts = _probabilities(frame, ["forecast"])[:, 0]
         outcomes = _yes_no(frame, "outcome")
     elif forecast_columns:
-        forecasts = np.column_stack([_floats(frame, name) for name in forecast_columns])
+        forecasts = _probabilities(frame, forecast_columns)
         outcomes = _outcomes(frame, forecasts.shape[1])
     else:
         raise InputError(
@@ -178,7 +180,7 @@ def _outcomes(frame: pl.DataFrame, count: int) -> FloatArray:
     if columns:
         if len(columns) != count:
             raise InputError("columns", f"outcome_1 … outcome_{count}", f"{len(columns)} of them")
-        return np.column_stack([_floats(frame, name) for name in columns])
+        return _probabilities(frame, columns)
     labels = _floats(frame, "outcome")
     wrong = np.flatnonzero((labels != np.floor(labels)) | (labels < 1) | (labels > count))
     if wrong.size:
@@ -190,8 +192,7 @@ def _outcomes(frame: pl.DataFrame, count: int) -> FloatArray:
 def _bins(frame: pl.DataFrame) -> tuple[FloatArray | None, dict[int, str]]:
     columns = _numbered(frame, "bin")
     if columns:
-        weights = np.column_stack([_floats(frame, name) for name in columns])
-        return weights, dict(enumerate(columns))
+        return _probabilities(frame, columns), dict(enumerate(columns))
     if "bin" not in frame.columns:
         return None, {}
     _refuse_missing(frame, "bin")
@@ -230,11 +231,27 @@ def _floats(frame: pl.DataFrame, name: str) -> FloatArray:
     return values
 
 
+def _probabilities(frame: pl.DataFrame, names: list[str]) -> FloatArray:
+    table = np.column_stack([_floats(frame, name) for name in names])
+    wrong = np.argwhere((table < 0) | (table > 1))
+    if wrong.size:
+        t, j = wrong[0]
+        raise InputError(_row(names[j], t), "a number from 0 to 1", shown(table[t, j]))
+    if len(names) == 1:
+        return table
+    sums = table.sum(axis=1, keepdims=True)
+    off = np.flatnonzero(np.abs(sums - 1) > _DECIMALS)
+    if off.size:
+        field = f"columns {names[0]} … {names[-1]}, row {off[0] + 1}"
+        raise InputError(field, "numbers that sum to 1", f"a sum of {sums[off[0], 0]:.6g}")
+    return np.asarray(table / sums)
+
+
 def _yes_no(frame: pl.DataFrame, name: str) -> FloatArray:
     _refuse_missing(frame, name)
     column = frame[name]
     if column.dtype.is_numeric():
-        return _floats(frame, name)
+        return _probabilities(frame, [name])[:, 0]
     words = [str(value).strip().lower() for value in column.to_list()]
     values = np.array([1.0 if word in _YES else 0.0 if word in _NO else np.nan for word in words])
     wrong = np.flatnonzero(np.isnan(values))
