@@ -1,5 +1,6 @@
-"""Calibration: binnings and the forecasters that are calibrated to them on every interval."""
+"""Calibration: forecasters calibrated on every interval, errors, rates and certificates."""
 
+from stackcast.calibration.bands import BandTest, band_test, calibration_band
 from stackcast.calibration.binnings import (
     BestResponseBinning,
     Binning,
@@ -8,18 +9,47 @@ from stackcast.calibration.binnings import (
     TentBinning,
     ThresholdBinning,
 )
+from stackcast.calibration.certificate import ForecastCertificate, certify
+from stackcast.calibration.errors import (
+    bin_errors,
+    calibration_error,
+    decision_bins,
+    foster_vohra_score,
+)
 from stackcast.calibration.forecaster import AdaptiveForecaster, ForecastBlock
 from stackcast.calibration.minimax import outgoing_point, two_adjacent_points
+from stackcast.calibration.profile import CalibrationProfile, WorstInterval, calibration_profile
+from stackcast.calibration.rates import AdaptiveRate, CustomRate, PowerRate, Rate
+from stackcast.calibration.tables import ForecastTable, certify_forecasts, read_forecasts
 
 __all__ = [
     "AdaptiveForecaster",
+    "AdaptiveRate",
+    "BandTest",
     "BestResponseBinning",
     "Binning",
+    "CalibrationProfile",
+    "CustomRate",
     "ForecastBlock",
+    "ForecastCertificate",
+    "ForecastTable",
     "FunctionBinning",
     "GridBinning",
+    "PowerRate",
+    "Rate",
     "TentBinning",
     "ThresholdBinning",
+    "WorstInterval",
+    "band_test",
+    "bin_errors",
+    "calibration_band",
+    "calibration_error",
+    "calibration_profile",
+    "certify",
+    "certify_forecasts",
+    "decision_bins",
+    "foster_vohra_score",
     "outgoing_point",
+    "read_forecasts",
     "two_adjacent_points",
 ]

@@ -1,0 +1,139 @@
+"""A certificate for forecasts that were made elsewhere: within the rate, refuted, or neither."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from stackcast.calibration.bands import BandTest, band_test
+from stackcast.calibration.errors import forecast_record
+from stackcast.calibration.profile import CalibrationProfile, calibration_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rich.console import Group
+
+Verdict = Literal["calibrated within rate", "refuted", "not refuted"]
+
+
+@dataclass(frozen=True, eq=False)
+class ForecastCertificate:
+    """What a record of forecasts and outcomes proves.
+
+    The verdict is
+
+    - ``"calibrated within rate"`` if the error is within the rate on every interval;
+    - otherwise, where outcomes are draws, ``"refuted"`` if some interval leaves the band that a
+      perfectly calibrated forecaster keeps to with probability 1 − level, and ``"not refuted"`` if
+      none does;
+    - otherwise, where outcomes are strategies and carry no noise, ``"refuted"`` if some interval
+      exceeds the rate, and ``"not refuted"`` if the bracket is too wide to tell.
+
+    Attributes
+    ----------
+    verdict : str
+    profile : CalibrationProfile
+    band : BandTest or None
+        None where outcomes are strategies.
+    bin_names : mapping of int to str
+        What each bin stands for.
+    source : str
+        Where the record came from.
+    """
+
+    verdict: Verdict
+    profile: CalibrationProfile
+    band: BandTest | None
+    bin_names: Mapping[int, str]
+    source: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain numbers, lists and tables for JSON."""
+        return {
+            "verdict": self.verdict,
+            "source": self.source,
+            "bin_names": {str(i): name for i, name in self.bin_names.items()},
+            "band": None if self.band is None else self.band.to_dict(),
+            "profile": self.profile.to_dict(),
+        }
+
+    def sentences(self) -> list[str]:
+        """Return the verdict and its reasons, a sentence each."""
+        profile, at = self.profile, self.profile.worst_ratio
+        told = [
+            f"Verdict: {self.verdict}.",
+            f"Over all intervals of at least {profile.shortest} rounds, the largest error divided "
+            f"by the rate lies between {profile.lower:.4g} and {profile.upper:.4g}; rounds "
+            f"{at.start + 1}–{at.stop} have error {at.error:.4g} in bin {self._name(at.bin)}.",
+            f"Over the whole record: largest error of a bin {profile.largest_bin_error:.4g}, "
+            f"sum over bins {profile.total_error:.4g}, "
+            f"Foster–Vohra score {profile.foster_vohra:.4g}.",
+        ]
+        if self.band is not None:
+            at, side = self.band.interval, "outside" if self.band.refuted else "inside"
+            told.append(
+                f"Strongest evidence against outcomes drawn from the forecasts: rounds "
+                f"{at.start + 1}–{at.stop}, bin {self._name(at.bin)}, error {at.error:.4g}, {side} "
+                f"the band of {self.band.band:.4g} at level {self.band.level:g} over all intervals "
+                f"(p-value at most {self.band.p_value:.3g})."
+            )
+        return told
+
+    def table(self) -> Group:
+        """Return the certificate for a terminal (Rich)."""
+        from rich.console import Group
+        from rich.text import Text
+
+        return Group(self.profile.table(), *(Text(sentence) for sentence in self.sentences()))
+
+    def _name(self, label: int) -> str:
+        name = self.bin_names.get(label)
+        return f"{label}" if name is None else f"{label} ({name})"
+
+
+def certify(
+    outcomes: Any,
+    forecasts: Any,
+    bins: Any,
+    lengths: Iterable[int] | None = None,
+    rate: Any = None,
+    width: float = 0.05,
+    shortest: int = 1,
+    level: float = 0.05,
+    draws: bool | None = None,
+    bin_names: Mapping[int, str] | None = None,
+    source: str = "",
+) -> ForecastCertificate:
+    """Certify or refute the calibration of forecasts on every interval of time.
+
+    Parameters
+    ----------
+    outcomes, forecasts, bins, lengths, rate, width, shortest
+        As for :func:`~stackcast.calibration.calibration_profile`.
+    level : float
+        The chance of ``"refuted"`` for forecasts whose outcomes are drawn from them, at most.
+    draws : bool, optional
+        Whether outcomes are draws (with noise) or strategies (without); by default they are draws
+        if every one of them is pure.
+
+    Examples
+    --------
+    >>> certify([1, 0] * 500, [0.5] * 1000, bins=[0] * 1000).verdict
+    'calibrated within rate'
+    >>> certify([1, 0] * 500, [0.9] * 1000, bins=[0] * 1000).verdict
+    'refuted'
+    """
+    if draws is None:
+        record = forecast_record(outcomes, forecasts, bins)
+        pure = ((record.outcomes == 0) | (record.outcomes == 1)).all()
+        draws = bool(pure and (record.yes_no or (record.outcomes.sum(axis=1) == 1).all()))
+    profile = calibration_profile(outcomes, forecasts, bins, lengths, rate, width, shortest)
+    band = band_test(outcomes, forecasts, bins, level) if draws else None
+    outside = profile.within_rate is False if band is None else band.refuted
+    verdict: Verdict = "not refuted"
+    if profile.within_rate:
+        verdict = "calibrated within rate"
+    elif outside:
+        verdict = "refuted"
+    return ForecastCertificate(verdict, profile, band, dict(bin_names or {}), source)

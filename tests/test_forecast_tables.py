@@ -1,0 +1,156 @@
+"""Forecasts from files: read, certified, drawn, and refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from stackcast._random import stream
+from stackcast._validation import InputError
+from stackcast.calibration import certify, certify_forecasts, decision_bins, read_forecasts
+from stackcast.cli.audit import audit
+from stackcast.report.calibration_figure import save_profile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command()(audit)
+
+
+def weather(rounds: int, seed: int = 0) -> pl.DataFrame:
+    rng = stream(seed, "tables", "weather")
+    p = rng.random(rounds).round(2)
+    return pl.DataFrame({"forecast": p, "outcome": (rng.random(rounds) < p).astype(int)})
+
+
+def test_csv_and_parquet_and_arrays_agree(tmp_path: Path) -> None:
+    frame = weather(400)
+    frame.write_csv(tmp_path / "w.csv")
+    frame.write_parquet(tmp_path / "w.parquet")
+    y, p = frame["outcome"].to_numpy(), frame["forecast"].to_numpy()
+    told = certify(y, p, decision_bins(p, [0.3, 0.6]), [50]).to_dict()
+    for name in ("w.csv", "w.parquet"):
+        found = certify_forecasts(tmp_path / name, threshold=[0.3, 0.6], lengths=[50])
+        assert found.to_dict()["profile"] == told["profile"]
+        assert found.to_dict()["band"] == told["band"]
+        assert found.bin_names[1] == "forecast from 0.3 on"
+
+
+def test_words_for_yes_and_no_and_bins_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "w.csv"
+    path.write_text("day,forecast,outcome,bin\n1,0.5,yes,north\n2,0.5,No,south\n3,0.5,TRUE,north\n")
+    table = read_forecasts(path)
+    assert table.outcomes.tolist() == [1, 0, 1]
+    assert table.bins is not None
+    assert table.bins.tolist() == [0, 1, 0]
+    assert table.bin_names == {0: "north", 1: "south"}
+    assert certify_forecasts(path, lengths=[3]).profile.errors[3] == pytest.approx(1 / 3)
+
+
+def test_several_outcomes_as_labels_draws_or_strategies(tmp_path: Path) -> None:
+    head = "forecast_1,forecast_2,forecast_3"
+    rows = ["0.2,0.3,0.5", "0.6,0.2,0.2", "0.333,0.334,0.333"]
+    labels, draws = tmp_path / "labels.csv", tmp_path / "draws.csv"
+    labels.write_text("\n".join([head + ",outcome", *map("{},{}".format, rows, "312")]))
+    columns = [f"{row},{one}" for row, one in zip(rows, ["0,0,1", "1,0,0", "0,1,0"], strict=True)]
+    draws.write_text("\n".join([head + ",outcome_1,outcome_2,outcome_3", *columns]))
+    one, two = certify_forecasts(labels), certify_forecasts(draws)
+    assert one.to_dict()["profile"] == two.to_dict()["profile"]
+    assert one.band is not None
+    assert one.profile.bins == 3
+    mixed = tmp_path / "mixed.csv"
+    mixed.write_text("forecast_1,forecast_2,outcome_1,outcome_2,bin_1,bin_2\n.5,.5,.4,.6,.5,.5\n")
+    certificate = certify_forecasts(mixed)
+    assert certificate.band is None
+    assert certificate.profile.errors[1] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("p,y\n0.5,1\n", "columns: expected a column forecast, or forecast_1"),
+        ("forecast,y\n0.5,1\n", "columns: expected a column outcome, found forecast, y."),
+        ("forecast,outcome\n", "file: expected at least one row"),
+        (
+            "forecast,outcome\n0.5,1\n,0\n",
+            "column forecast, row 2: expected a value, found nothing.",
+        ),
+        ("forecast,outcome\n0.5,1\nhalf,0\n", "column forecast, row 2: expected a number"),
+        ("forecast,outcome\n0.5,maybe\n", "column outcome, row 1: expected 1 or 0, yes or no"),
+        ("forecast,outcome\n1.5,1\n", "column forecast, row 1: expected a number from 0 to 1"),
+        ("forecast,outcome\n0.5,2\n", "column outcome, row 1: expected a number from 0 to 1"),
+        ("forecast,forecast_1,outcome\n1,1,1\n", "columns: expected forecast or forecast_1"),
+        ("forecast_1,forecast_3,outcome\n1,0,1\n", "columns: expected forecast_1 to forecast_2"),
+        (
+            "forecast_1,forecast_2,outcome\n1,0,3\n",
+            "column outcome, row 1: expected a whole number",
+        ),
+        ("forecast_1,forecast_2,outcome_1\n1,0,1\n", "columns: expected outcome_1 … outcome_2"),
+        ("forecast_1,forecast_2,outcome\n1,.2,1\n", "columns forecast_1 … forecast_2, row 1"),
+        ("forecast,outcome\n0.5,1,3\n0.5,1\n", "file: expected a csv table"),
+    ],
+)
+def test_mistakes_get_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    path = tmp_path / "w.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        certify_forecasts(path)
+    message = str(caught.value).removeprefix("w.csv: ")
+    assert message.startswith(sentence)
+    assert "\n" not in message
+    shown = CliRunner().invoke(app, ["--forecasts", str(path)])
+    assert shown.exit_code == 2
+    assert shown.stdout == ""
+    assert shown.stderr.strip() == str(caught.value)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.csv: file: expected a file that exists"):
+        certify_forecasts(tmp_path / "none.csv")
+    with pytest.raises(InputError, match=r"ends in \.csv or \.parquet"):
+        certify_forecasts(tmp_path / "w.xlsx")
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(InputError, match=r"broken\.parquet: file: expected a parquet table"):
+        certify_forecasts(tmp_path / "broken.parquet")
+    (tmp_path / "m.csv").write_text("forecast_1,forecast_2,outcome\n1,0,1\n")
+    with pytest.raises(InputError, match="threshold"):
+        certify_forecasts(tmp_path / "m.csv", threshold=0.5)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    frame = weather(300)
+    path, picture = tmp_path / "w.csv", tmp_path / "w.png"
+    frame.write_csv(path)
+    run = CliRunner().invoke
+    arguments = ["--forecasts", str(path), "--threshold", "0.3", "--threshold", "0.6"]
+    shown = run(app, [*arguments, "--lengths", "50,100", "--figure", str(picture)])
+    assert shown.exit_code == 0
+    assert "Verdict: calibrated within rate." in shown.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    told = json.loads(run(app, [*arguments, "--lengths", "50,100", "--json"]).stdout)
+    assert list(told["profile"]["errors"]) == ["50", "100"]
+    assert told["verdict"] == "calibrated within rate"
+    assert told["bin_names"]["2"] == "forecast from 0.6 on"
+    wrong = run(app, [*arguments, "--lengths", "50,many"])
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    assert wrong.stderr == "--lengths: expected whole numbers with commas, found '50,many'.\n"
+    assert run(app, []).exit_code == 2
+
+
+def test_figures_are_written_or_refused(tmp_path: Path) -> None:
+    profile = certify([1, 0, 1, 1], [0.5] * 4, [0] * 4).profile
+    save_profile(profile, tmp_path / "p.svg")
+    assert "<svg" in (tmp_path / "p.svg").read_text()
+    with pytest.raises(InputError, match="figure"):
+        save_profile(profile, tmp_path / "p.docx")
+    with pytest.raises(InputError, match="figure"):
+        save_profile(profile, tmp_path / "no" / "p.png")
+    exact = certify(np.full(4, 0.5), np.full(4, 0.5), [0] * 4).profile
+    save_profile(exact, tmp_path / "flat.pdf")
