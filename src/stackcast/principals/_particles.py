@@ -206,6 +206,22 @@ def violations(
 
 
 @njit(cache=True)
+def least_gaps(cloud: FloatArray, asked: FloatArray, labels: IntArray) -> FloatArray:
+    """Return, for each point (rows) and answer (columns), by how much the answer was the best."""
+    size, m, k = cloud.shape
+    n = asked.shape[0]
+    result = np.full((size, n), np.inf)
+    utility = np.zeros((n, k))
+    for s in range(size):
+        _product(asked, cloud[s], utility)
+        for i in range(n):
+            for j in range(k):
+                if j != labels[i]:
+                    result[s, i] = min(result[s, i], utility[i, labels[i]] - utility[i, j])
+    return result
+
+
+@njit(cache=True)
 def promises(
     cloud: FloatArray,
     U: FloatArray,

@@ -40,7 +40,7 @@ _AGREE, _MORE = 0.5, 0.3
 #: Solves for each question, climbs included.
 _SOLVES = 50
 #: How much farther from other regions the next certificate stays after a refusal, and at most.
-_GROWTH, _FARTHEST = 1.15, 3.0
+_GROWTH, _FARTHEST = 1.15, 2.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +181,7 @@ class PayoffSearch:
                 points = self._corners(candidate.strategy, radius)
             agree = self.cloud.answers(points, sample.payoffs[promising]) == candidate.response
             more = (sample.values > candidate.value + self.tolerance).mean()
-            if agree.all(axis=1).mean() >= _AGREE and more <= _MORE:
+            if more == 0 or (agree.all(axis=1).mean() >= _AGREE and more <= _MORE):
                 self.planned, self._points = candidate, points
                 self._left = list(range(len(points)))
                 return None
@@ -206,7 +206,7 @@ class PayoffSearch:
 
     def _climbed(self, keep: float, beat: float) -> Promises:
         spare = _SOLVES * len(self.cloud.labels) - self.cloud.solves
-        rounds = max(3, min(60, spare // SOLVED))
+        rounds = max(2, min(60, spare // SOLVED))
         found = self.cloud.climb(keep, beat, rounds)
         self.upper_bound = max(self.upper_bound, float(found.values.max()))
         return found

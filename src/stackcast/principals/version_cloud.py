@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stackcast._state import generator_state, restored_generator
-from stackcast.principals._particles import answers, promises, violations, walk
+from stackcast.principals._particles import answers, least_gaps, promises, violations, walk
 from stackcast.solvers._kernel import unit_payoffs
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     IntArray = npt.NDArray[np.int64]
 
-#: Points solved for a question; steps of each point after an answer.
-SOLVED, STEPS = 30, 12
+#: Points solved for a question.
+SOLVED = 24
 _ALLOWED = 1e-12
 
 
@@ -57,7 +57,8 @@ class VersionCloud:
         self._unit, self._least, self._width = unit_payoffs(view.payoffs)
         self._basis = np.ascontiguousarray(view.space.basis)
         self.cuts = view.space.cuts
-        self._size = max(SOLVED, 2 * m * k)
+        self._size = max(40, 2 * m * k)
+        self._steps = max(12, m * k // 2)  # of each point after an answer
         self.solves = 0
         self.forget()
 
@@ -79,7 +80,7 @@ class VersionCloud:
         for _ in range(6):
             if not bad.all():
                 break
-            self._walk(self.points, 2 * STEPS)  # an answer that is violated allows only ways out
+            self._walk(self.points, self._steps)  # an answer that is violated allows only ways out
             bad = self._violations(slice(None)) > _ALLOWED
         if bad.all() and not self._restart():
             return False
@@ -89,7 +90,7 @@ class VersionCloud:
             return False
         for i in np.flatnonzero(bad):
             self.points[i] = self.points[good[int(self.rng.random() * len(good))]]
-        self._walk(self.points, STEPS)
+        self._walk(self.points, self._steps)
         return True
 
     def drop(self, which: IntArray) -> bool:
@@ -104,7 +105,7 @@ class VersionCloud:
         good = np.flatnonzero(self._violations(slice(None)) <= _ALLOWED)
         for i in set(range(self._size)) - set(good.tolist()):
             self.points[i] = self.points[good[int(self.rng.random() * len(good))]]
-        self._walk(self.points, 3 * STEPS)
+        self._walk(self.points, 2 * self._steps)
         return True
 
     def contradictions(self) -> IntArray:
@@ -145,13 +146,13 @@ class VersionCloud:
         promises more than ``beat``.
         """
         start = self.points[self.rng.permutation(self._size)[:SOLVED]].copy()
-        self._walk(start, 4)
+        self._walk(start, self._steps // 2)
         best = self.promises_of(start, margin)
         for _ in range(rounds):
             if best.values.max() > beat:
                 break
             moved = best.payoffs.copy()
-            self._walk(moved, 4)
+            self._walk(moved, self._steps // 3)
             new = self.promises_of(moved, margin)
             better = new.values >= best.values
             best = Promises(
@@ -167,17 +168,35 @@ class VersionCloud:
         return answers(self.points if payoffs is None else payoffs, np.atleast_2d(strategies))
 
     def _walk(self, points: FloatArray, steps: int) -> None:
+        """Move the points; answers that no point is near to violating are left out, then checked."""
+        near = np.ones(len(self.labels), dtype=bool)
+        if len(near) > 20:
+            gaps = least_gaps(points, self.asked, self.labels)
+            near = gaps.min(axis=0) < 2 * np.ptp(gaps, axis=0) + self.accuracy
+        before = points.copy() if not near.all() else points
         walk(
             points,
-            self.asked,
-            self.labels,
-            self.accuracy,
+            self.asked[near],
+            self.labels[near],
+            self.accuracy[near],
             self._basis,
             self.low,
             self.high,
             steps,
             self.rng,
         )
+        if not near.all():
+            out = (
+                violations(
+                    points,
+                    self.asked[~near],
+                    self.labels[~near],
+                    self.accuracy[~near],
+                    self._basis,
+                )
+                > _ALLOWED
+            )
+            points[out] = before[out]
 
     def _violations(self, which: slice) -> FloatArray:
         return violations(
@@ -192,7 +211,7 @@ class VersionCloud:
         """Move the cloud to the best compromise, and tell whether that agrees with all answers."""
         centre, _ = self._compromise()
         self.points[:] = centre
-        self._walk(self.points, 5 * STEPS)
+        self._walk(self.points, 4 * self._steps)
         return bool((self._violations(slice(None)) <= _ALLOWED).any())
 
     def _compromise(self) -> tuple[FloatArray, float]:
