@@ -184,7 +184,11 @@ def _product(asked: FloatArray, W: FloatArray, result: FloatArray) -> None:
 def violations(
     cloud: FloatArray, asked: FloatArray, labels: IntArray, slack: FloatArray, basis: FloatArray
 ) -> FloatArray:
-    """Return by how much each point violates its worst answer; at most 0 if it allows them all."""
+    """Return by how much each point violates its worst answer; at most 0 if it allows them all.
+
+    A violation is a distance between strategies: how much farther than its accuracy the strategy
+    lies outside the region of the answer.
+    """
     size, m, k = cloud.shape
     result = np.full(size, -np.inf)
     for s in range(size):
@@ -201,7 +205,7 @@ def violations(
                 length = 0.0
                 for x in range(projected.shape[0]):
                     length += (projected[x, j] - projected[x, own]) ** 2
-                result[s] = max(result[s], gap - slack[i] * np.sqrt(length))
+                result[s] = max(result[s], gap / max(np.sqrt(length), 1e-9) - slack[i])
     return result
 
 

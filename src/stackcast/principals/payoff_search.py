@@ -205,9 +205,12 @@ class PayoffSearch:
         return int(np.argmin(kept + 1e-6 * self.cloud.rng.random(len(pool))))
 
     def _climbed(self, keep: float, beat: float) -> Promises:
-        spare = _SOLVES * len(self.cloud.labels) - self.cloud.solves
-        rounds = max(2, min(60, spare // SOLVED))
-        found = self.cloud.climb(keep, beat, rounds)
+        found = self.cloud.climb(keep, beat, 2)
+        while found.values.max() <= beat:
+            spare = _SOLVES * len(self.cloud.labels) - self.cloud.solves
+            if spare < 2 * SOLVED:
+                break
+            found = self.cloud.climb(keep, beat, min(40, spare // SOLVED))
         self.upper_bound = max(self.upper_bound, float(found.values.max()))
         return found
 

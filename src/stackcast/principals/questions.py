@@ -214,7 +214,7 @@ class SelfStopping:
 
     def shortest(self, accuracy: float) -> int:
         """Return the length of a question whose window is unanimous."""
-        window = 4
+        window = 20  # an agent needs some rounds to notice a change
         while self.accuracy(window, window) > accuracy:
             window = window + max(1, window // 8)
         return 2 * window

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Points solved for a question.
 SOLVED = 24
-_ALLOWED = 1e-12
+_ALLOWED = 1e-9
 
 
 class Promises(NamedTuple):
@@ -217,7 +217,7 @@ class VersionCloud:
     def _compromise(self) -> tuple[FloatArray, float]:
         """Return payoffs whose worst violation is least (a linear program), and that violation."""
         from scipy.optimize import linprog
-        from scipy.sparse import csr_array
+        from scipy.sparse import csr_array, vstack
 
         m, k = self.low.shape
         n = len(self.labels)
@@ -239,12 +239,15 @@ class VersionCloud:
             ),
             shape=(len(i), m * k + 1),
         )
-        # The length of a difference of columns is not known here: a third of the largest.
-        typical = np.linalg.norm(self.high - self.low) / (3 * np.sqrt(k))
+        # Payoffs near 0 would agree with everything: stay on the side of the cloud's mean.
+        mean = self.points.mean(axis=0)
+        mean = mean - mean.mean(axis=1, keepdims=True)
+        columns = self._basis.T @ mean
+        typical = np.linalg.norm(columns[:, self.labels[i]] - columns[:, j], axis=0)
         result = linprog(
             np.append(np.zeros(m * k), -1.0),
-            A_ub=matrix,
-            b_ub=self.accuracy[i] * typical,
+            A_ub=vstack([matrix, csr_array(np.append(-mean.ravel(), 0.0)[None])]),
+            b_ub=np.append(self.accuracy[i] * typical, -0.5 * (mean**2).sum()),
             bounds=[*zip(self.low.ravel(), self.high.ravel(), strict=True), (None, 1.0)],
             method="highs",
         )
