@@ -91,10 +91,7 @@ def fitted_simplex(
     across /= np.linalg.norm(across)
     sides, limits = np.vstack([rows, -across]), np.append(-gap, -radius)
     vertices = np.array(
-        [
-            np.linalg.solve(np.delete(sides, i, axis=0), np.delete(limits, i))
-            for i in range(d + 1)
-        ]
+        [np.linalg.solve(np.delete(sides, i, axis=0), np.delete(limits, i)) for i in range(d + 1)]
     )
     points: FloatArray = strategy + vertices @ basis.T
     over = points @ space.inequality_rows.T - space.inequality_bounds

@@ -29,6 +29,8 @@ from stackcast.principals.questions import Question
 from stackcast.principals.version_cloud import SOLVED, VersionCloud
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from stackcast._state import State
     from stackcast._validation import FloatArray
     from stackcast.games import PrincipalView
@@ -140,6 +142,16 @@ class PayoffSearch:
                     self._certify(accuracy)
         return self.cloud.add(question.strategy, response, accuracy)
 
+    def farther(self, margin: float) -> Commitment | None:
+        """Return the best commitment under the cloud's centre that keeps a margin, not certified."""
+        sample = self.cloud.promises(margin)
+        plan = self.cloud.promises_of(self._centre(sample, sample.values > -np.inf)[None], margin)
+        if plan.responses[0] < 0:
+            return None
+        return Commitment(
+            plan.strategies[0], int(plan.responses[0]), float(plan.values[0]), math.nan
+        )
+
     def refused(self) -> None:
         """Take back the certified commitment and look farther from the other regions."""
         self.certified = None
@@ -164,7 +176,7 @@ class PayoffSearch:
         sample = self.cloud.promises(keep)
         self.upper_bound = max(self.best_value, float(sample.values.max()))
         promising = sample.values > beat
-        centre = (sample.payoffs[promising] if promising.any() else sample.payoffs).mean(axis=0)
+        centre = self._centre(sample, promising)
         plan = self.cloud.promises_of(centre[None], keep)
         candidate = None
         if plan.values[0] > -np.inf:
@@ -195,6 +207,15 @@ class PayoffSearch:
         if candidate is not None and candidate.value > beat:
             pool = np.vstack([pool, candidate.strategy])
         return pool[self._most_telling(pool, sample.payoffs[promising])]
+
+    def _centre(self, sample: Promises, promising: npt.NDArray[np.bool_]) -> FloatArray:
+        """Return the mean of the promising payoffs, or one of them if the mean is not allowed."""
+        which = np.flatnonzero(promising) if promising.any() else np.arange(len(promising))
+        mean: FloatArray = sample.payoffs[which].mean(axis=0)
+        if self.cloud.allows(mean):
+            return mean
+        order = which[np.argsort(sample.values[which])]
+        return sample.payoffs[order[len(order) // 2]]
 
     def _most_telling(self, pool: FloatArray, promising: FloatArray) -> int:
         """Return which strategy's answer is expected to refute most promising points."""
@@ -229,8 +250,8 @@ class PayoffSearch:
         return {
             "cloud": self.cloud.state(),
             "numbers": [self.margin, self.accuracy, self.tolerance, self._safety],
-            "certified": _plain(self.certified),
-            "planned": _plain(self.planned),
+            "certified": plain_commitment(self.certified),
+            "planned": plain_commitment(self.planned),
             "upper_bound": self.upper_bound,
             "finished": self.finished,
             "points": self._points.copy(),
@@ -241,7 +262,10 @@ class PayoffSearch:
         """Go on from where ``state`` was taken."""
         self.cloud.restore(state["cloud"])
         self.margin, self.accuracy, self.tolerance, self._safety = state["numbers"]
-        self.certified, self.planned = _back(state["certified"]), _back(state["planned"])
+        self.certified, self.planned = (
+            restored_commitment(state["certified"]),
+            restored_commitment(state["planned"]),
+        )
         self.upper_bound, self.finished = state["upper_bound"], state["finished"]
         self._points, self._left = state["points"].copy(), list(state["left"])
 
@@ -255,7 +279,8 @@ def payoff_search(search: PayoffSearch) -> Search[Commitment | None]:
     return search.certified
 
 
-def _plain(commitment: Commitment | None) -> State | None:
+def plain_commitment(commitment: Commitment | None) -> State | None:
+    """Return a commitment as plain state."""
     if commitment is None:
         return None
     return {
@@ -266,9 +291,8 @@ def _plain(commitment: Commitment | None) -> State | None:
     }
 
 
-def _back(state: State | None) -> Commitment | None:
+def restored_commitment(state: State | None) -> Commitment | None:
+    """Return what :func:`plain_commitment` was given."""
     if state is None:
         return None
-    return Commitment(
-        state["strategy"].copy(), state["response"], state["value"], state["margin"]
-    )
+    return Commitment(state["strategy"].copy(), state["response"], state["value"], state["margin"])

@@ -126,6 +126,11 @@ class VersionCloud:
         order = np.argsort(-gaps)
         return order[gaps[order] > _ALLOWED]
 
+    def allows(self, payoffs: FloatArray) -> bool:
+        """Tell whether payoffs agree with all answers."""
+        worst = violations(payoffs[None], self.asked, self.labels, self.accuracy, self._basis)
+        return bool(worst[0] <= _ALLOWED)
+
     def promises(self, margin: float, which: IntArray | None = None) -> Promises:
         """Return what some points of the cloud promise, in the principal's units."""
         if which is None:

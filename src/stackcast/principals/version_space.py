@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._validation import InputError, real_matrix, real_number, shown, whole_number
-from stackcast.principals.payoff_search import PayoffSearch
+from stackcast.principals.payoff_search import (
+    Commitment,
+    PayoffSearch,
+    plain_commitment,
+    restored_commitment,
+)
 from stackcast.principals.questions import Question, SelfStopping
 from stackcast.protocol import Block, Recommendation
 
@@ -23,7 +28,6 @@ if TYPE_CHECKING:
     from stackcast._state import State
     from stackcast._validation import FloatArray
     from stackcast.games import PrincipalView
-    from stackcast.principals.payoff_search import Commitment
 
 #: c at first, and at most.
 _CONSTANT, _LARGEST_CONSTANT = 0.01, 1.0
@@ -127,9 +131,7 @@ class VersionSpace:
         low, high = _bounds(agent_payoffs, (m, k))
         self._floor = None if floor is None else real_number("floor", floor)
         self._level = 0
-        self._search = PayoffSearch(
-            view, seed=self._seed, low=low, high=high, **self._stage(0)
-        )
+        self._search = PayoffSearch(view, seed=self._seed, low=low, high=high, **self._stage(0))
         if self._floor is not None:
             self._hold_to_floor(self._floor)
         self._timing = SelfStopping(m, k, _CONSTANT)
@@ -144,7 +146,11 @@ class VersionSpace:
         self._heard = np.zeros(0, dtype=np.int64)
         self._commitment: Commitment | None = None
         self._block_length = self._clean = self._spent = 0
-        self._rechecked = 0
+        self._rechecked: list[int] = []
+        self._next_recheck = max(1000, self._horizon // 50)
+        self._kept_margin = 0.0
+        self._octave = 0
+        self._earned: dict[int, tuple[float, int]] = {}
 
     @property
     def view(self) -> PrincipalView:
@@ -218,16 +224,18 @@ class VersionSpace:
         self._heard = np.zeros(0, dtype=np.int64)
         self._questions += 1
         if question.phase == "recheck":
-            self._recheck(question, answer.response)
+            self._recheck(question, answer.response, answer.accuracy)
             return
         if not self._search.tell(question, answer.response, answer.accuracy):
-            self._reconcile(question)
+            self._reconcile()
 
     # What to ask next -----------------------------------------------------------------------
 
     def _stage(self, level: int) -> dict[str, float]:
         accuracy = _COARSEST / 2**level
-        margin = accuracy / 2 if self._asked_margin is None else max(self._asked_margin, accuracy / 4)
+        margin = (
+            accuracy / 2 if self._asked_margin is None else max(self._asked_margin, accuracy / 4)
+        )
         return {
             "margin": margin,
             "accuracy": accuracy,
@@ -253,12 +261,12 @@ class VersionSpace:
             self._level += 1
             self._search.refine(**self._stage(self._level))
         self._commitment = self._search.certified or self._search.planned or self._fallback()
-        self._block_length = max(20, min(500, self._horizon // 50))
+        self._kept_margin = 2.2 * self._search.accuracy + self._search.margin
+        self._octave, self._earned = 0, {}
+        self._block_length = max(20, min(1000, self._horizon // 50))
         self._spent = 0
 
     def _fallback(self) -> Commitment:
-        from stackcast.principals.payoff_search import Commitment
-
         middle = _middle(self._search)
         utilities = self._view.utilities(middle)
         worst = int(np.argmin(utilities))
@@ -273,7 +281,7 @@ class VersionSpace:
 
     # What was believed and is denied --------------------------------------------------------
 
-    def _reconcile(self, question: Question) -> None:
+    def _reconcile(self) -> None:
         """Drop the answers that cannot all be right, and ask more carefully from now on."""
         self._deny("answers", math.nan)
         self._double()
@@ -290,33 +298,96 @@ class VersionSpace:
         utilities = self._view.utilities(kept.strategy)
         wrong = float((window != kept.response).mean())
         short = kept.value - float(utilities[window].mean())
-        late = len(responses) >= 4000 and short > 0.01 * self._width
-        if wrong > 0.5 or (wrong > 0.05 and late):
-            self._deny("commitment", wrong)
-            changed = wrong > 0.5 and self._clean >= max(1000, self._horizon // 50)
-            self._clean = 0
-            self._commitment = None
-            if changed:
-                self._search.cloud.forget()
-                self._search.restart()
-                self._level = 0
-                self._search.refine(**self._stage(0))
-                return
-            if wrong > 0.5:
-                counts = np.bincount(window)
-                question = Question(kept.strategy, self._search.accuracy, "commit")
-                accuracy = self._timing.accuracy(len(window), int(counts.max()))
-                self._search.refused()
-                if not self._search.tell(question, int(np.argmax(counts)), accuracy):
-                    self._reconcile(question)
-            else:
-                self._search.refused()
+        if wrong > 0.5:
+            self._refuted(kept, window, wrong)
             return
         self._clean += len(responses)
-        self._block_length = min(2 * self._block_length, max(20, self._horizon // 20))
+        if self._clean >= self._next_recheck:
+            self._next_recheck = 2 * self._clean
+            self._question = self._recheck_question()
+        if len(responses) >= min(1000, self._horizon // 50):
+            self._adjust_margin(kept, kept.value - short, wrong, len(responses))
+        if kept is self._commitment:
+            longest = max(20, self._horizon // 20)
+            self._block_length = min(2 * self._block_length, longest)
 
-    def _recheck(self, question: Question, response: int) -> None:
-        pass
+    def _adjust_margin(self, kept: Commitment, earned: float, wrong: float, length: int) -> None:
+        """Move to twice or half the distance where that would earn more, once in each direction.
+
+        Near another region the agent errs now and then, for as long as its forecasts allow; farther
+        inside the commitment is worth less. What was earned decides.
+        """
+        self._earned[self._octave] = (earned, length)
+        for step in (1, -1):
+            other = self._octave + step
+            before, then = self._earned.get(other, (math.inf, 0))
+            recent = (
+                4 * then > length
+            )  # an agent settles: what was earned long ago may have changed
+            if (step < 0 and wrong > 0.02) or (recent and before <= earned):
+                continue
+            moved = self._search.farther(self._kept_margin * 2.0**other)
+            if moved is None or moved.response != kept.response:
+                continue
+            hoped = moved.value if step < 0 else (moved.value + earned) / 2
+            if min(hoped, before if recent else hoped) > earned + 0.001 * self._width:
+                if step > 0:
+                    self._deny("margin", wrong)
+                self._octave, self._commitment = other, moved
+                self._block_length = max(1000, length // 4)
+                return
+
+    def _refuted(self, kept: Commitment, window: npt.NDArray[np.int64], wrong: float) -> None:
+        """Re-open exploration: the commitment draws another response."""
+        self._deny("commitment", wrong)
+        self._commitment = None
+        if self._clean >= max(1000, self._horizon // 50):
+            # It was right for long: the agent has changed, and old answers are about another one.
+            self._clean = self._level = 0
+            self._search.cloud.forget()
+            self._search.restart()
+            self._search.refine(**self._stage(0))
+            return
+        self._clean = 0
+        self._double()
+        counts = np.bincount(window)
+        question = Question(kept.strategy, self._search.accuracy, "commit")
+        accuracy = self._timing.accuracy(len(window), int(counts.max()))
+        self._search.refused()
+        if not self._search.tell(question, int(np.argmax(counts)), accuracy):
+            self._reconcile()
+
+    def _recheck_question(self) -> Question | None:
+        """Return an old answer that would matter most if it were wrong, to be asked again.
+
+        A wrong answer that cut off the optimum raises no alarm by itself.
+        """
+        assert self._commitment is not None
+        cloud = self._search.cloud
+        gain = self._view.utilities(cloud.asked)
+        gain[np.arange(len(gain)), cloud.labels] = -np.inf
+        worth = gain.max(axis=1) - self._commitment.value
+        worth[[i for i in self._rechecked if i < len(worth)]] = -np.inf
+        if not len(worth) or worth.max() <= self._search.tolerance:
+            return None
+        i = int(np.argmax(worth))
+        self._rechecked.append(i)
+        accuracy = min(float(cloud.accuracy[i]), self._search.accuracy)
+        return Question(cloud.asked[i].copy(), accuracy, "recheck")
+
+    def _recheck(self, question: Question, response: int, accuracy: float) -> None:
+        """Replace the old answer if the new one denies it, and re-open the search."""
+        cloud = self._search.cloud
+        same = np.flatnonzero((cloud.asked == question.strategy).all(axis=1))
+        if (cloud.labels[same] == response).any():
+            return
+        self._deny("recheck", math.nan)
+        cloud.drop(same)
+        self._rechecked.clear()
+        self._commitment = None
+        self._search.finished = False
+        if not cloud.add(question.strategy, response, accuracy):
+            self._reconcile()
 
     def _deny(self, kind: str, share: float) -> None:
         self._contradictions.append(Contradiction(self._played, kind, share))
@@ -324,10 +395,64 @@ class VersionSpace:
     def _double(self) -> None:
         self._timing.constant = min(2 * self._timing.constant, _LARGEST_CONSTANT)
 
+    def state(self) -> State:
+        """Return all that the learner knows, as plain state."""
+        question = self._question
+        return {
+            "search": self._search.state(),
+            "constant": self._timing.constant,
+            "numbers": [
+                self._level,
+                self._played,
+                self._questions,
+                self._block_length,
+                self._clean,
+                self._spent,
+                self._next_recheck,
+                self._octave,
+            ],
+            "kept_margin": self._kept_margin,
+            "earned": [[key, value, then] for key, (value, then) in self._earned.items()],
+            "rechecked": list(self._rechecked),
+            "rounds": dict(self._rounds),
+            "contradictions": [[c.round, c.kind, c.share] for c in self._contradictions],
+            "question": None
+            if question is None
+            else [question.strategy.copy(), question.accuracy, question.phase],
+            "heard": self._heard.copy(),
+            "commitment": plain_commitment(self._commitment),
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from where ``state`` was taken."""
+        self._search.restore(state["search"])
+        self._timing.constant = state["constant"]
+        (
+            self._level,
+            self._played,
+            self._questions,
+            self._block_length,
+            self._clean,
+            self._spent,
+            self._next_recheck,
+            self._octave,
+        ) = state["numbers"]
+        self._kept_margin = state["kept_margin"]
+        self._earned = {key: (value, then) for key, value, then in state["earned"]}
+        self._rechecked = list(state["rechecked"])
+        self._rounds = dict(state["rounds"])
+        self._contradictions = [Contradiction(*entry) for entry in state["contradictions"]]
+        asked = state["question"]
+        self._question = None if asked is None else Question(asked[0].copy(), *asked[1:])
+        self._heard = state["heard"].copy()
+        self._commitment = restored_commitment(state["commitment"])
+
 
 def _middle(search: PayoffSearch) -> FloatArray:
     """Return a strategy of the space to hold before anything is known."""
-    middle: FloatArray = search.cloud.promises_of(search.cloud.points[:8], 0.0).strategies.mean(axis=0)
+    middle: FloatArray = search.cloud.promises_of(search.cloud.points[:8], 0.0).strategies.mean(
+        axis=0
+    )
     return middle
 
 
