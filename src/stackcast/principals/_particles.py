@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     IntArray = npt.NDArray[np.int64]
 
+#: Columns of payoffs in [0, 1] that differ by less than this are alike.
+_ALIKE = 1e-3
+
 
 @njit(cache=True)
 def walk(
@@ -187,7 +190,8 @@ def violations(
     """Return by how much each point violates its worst answer; at most 0 if it allows them all.
 
     A violation is a distance between strategies: how much farther than its accuracy the strategy
-    lies outside the region of the answer.
+    lies outside the region of the answer. Two columns that are (nearly) equal would agree with any
+    answer that is one of the two: that counts as a violation of 1.
     """
     size, m, k = cloud.shape
     result = np.full(size, -np.inf)
@@ -205,7 +209,9 @@ def violations(
                 length = 0.0
                 for x in range(projected.shape[0]):
                     length += (projected[x, j] - projected[x, own]) ** 2
-                result[s] = max(result[s], gap / max(np.sqrt(length), 1e-9) - slack[i])
+                length = np.sqrt(length)
+                excess = gap / length - slack[i] if length > _ALIKE else 1.0
+                result[s] = max(result[s], excess)
     return result
 
 

@@ -35,6 +35,8 @@ _CONSTANT, _LARGEST_CONSTANT = 0.01, 1.0
 _COARSEST = 0.02
 #: Shares of the horizon: one stage of a refinement, and all exploration before a commitment.
 _STAGE, _EXPLORATION = 0.03, 0.25
+#: How many old answers are asked again before a commitment.
+_RECHECKS = 2
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,6 @@ class VersionSpace:
         self._commitment: Commitment | None = None
         self._block_length = self._clean = self._spent = 0
         self._rechecked: list[int] = []
-        self._next_recheck = max(1000, self._horizon // 50)
         self._kept_margin = 0.0
         self._octave = 0
         self._earned: dict[int, tuple[float, int]] = {}
@@ -243,6 +244,8 @@ class VersionSpace:
         }
 
     def _longest(self, question: Question) -> int:
+        if question.phase == "recheck":
+            return max(4, self._horizon // 400)
         shortest = self._timing.shortest(question.accuracy)
         return max(4, min(4 * shortest, max(self._horizon // 50, 4)))
 
@@ -260,6 +263,10 @@ class VersionSpace:
                 break
             self._level += 1
             self._search.refine(**self._stage(self._level))
+        if not over:
+            self._question = self._recheck_question()
+            if self._question is not None:
+                return
         self._commitment = self._search.certified or self._search.planned or self._fallback()
         self._kept_margin = 2.2 * self._search.accuracy + self._search.margin
         self._octave, self._earned = 0, {}
@@ -302,9 +309,6 @@ class VersionSpace:
             self._refuted(kept, window, wrong)
             return
         self._clean += len(responses)
-        if self._clean >= self._next_recheck:
-            self._next_recheck = 2 * self._clean
-            self._question = self._recheck_question()
         if len(responses) >= min(1000, self._horizon // 50):
             self._adjust_margin(kept, kept.value - short, wrong, len(responses))
         if kept is self._commitment:
@@ -324,7 +328,7 @@ class VersionSpace:
             recent = (
                 4 * then > length
             )  # an agent settles: what was earned long ago may have changed
-            if (step < 0 and wrong > 0.02) or (recent and before <= earned):
+            if other < 0 or (step < 0 and wrong > 0.02) or (recent and before <= earned):
                 continue
             moved = self._search.farther(self._kept_margin * 2.0**other)
             if moved is None or moved.response != kept.response:
@@ -360,31 +364,30 @@ class VersionSpace:
     def _recheck_question(self) -> Question | None:
         """Return an old answer that would matter most if it were wrong, to be asked again.
 
-        A wrong answer that cut off the optimum raises no alarm by itself.
+        A wrong answer that cut off the optimum raises no alarm by itself. The time to ask is before
+        the commitment: after it, an agent takes long to notice another strategy.
         """
-        assert self._commitment is not None
         cloud = self._search.cloud
+        if len(self._rechecked) >= _RECHECKS or not len(cloud.labels):
+            return None
         gain = self._view.utilities(cloud.asked)
         gain[np.arange(len(gain)), cloud.labels] = -np.inf
-        worth = gain.max(axis=1) - self._commitment.value
+        worth = gain.max(axis=1) - self._search.best_value
         worth[[i for i in self._rechecked if i < len(worth)]] = -np.inf
-        if not len(worth) or worth.max() <= self._search.tolerance:
+        if worth.max() <= self._search.tolerance:
             return None
         i = int(np.argmax(worth))
         self._rechecked.append(i)
-        accuracy = min(float(cloud.accuracy[i]), self._search.accuracy)
-        return Question(cloud.asked[i].copy(), accuracy, "recheck")
+        return Question(cloud.asked[i].copy(), self._search.accuracy, "recheck")
 
     def _recheck(self, question: Question, response: int, accuracy: float) -> None:
         """Replace the old answer if the new one denies it, and re-open the search."""
         cloud = self._search.cloud
         same = np.flatnonzero((cloud.asked == question.strategy).all(axis=1))
-        if (cloud.labels[same] == response).any():
-            return
+        if (cloud.labels[same] == response).any() or accuracy > cloud.accuracy[same].min(initial=1):
+            return  # the same, or less sure than before
         self._deny("recheck", math.nan)
         cloud.drop(same)
-        self._rechecked.clear()
-        self._commitment = None
         self._search.finished = False
         if not cloud.add(question.strategy, response, accuracy):
             self._reconcile()
@@ -408,7 +411,6 @@ class VersionSpace:
                 self._block_length,
                 self._clean,
                 self._spent,
-                self._next_recheck,
                 self._octave,
             ],
             "kept_margin": self._kept_margin,
@@ -434,7 +436,6 @@ class VersionSpace:
             self._block_length,
             self._clean,
             self._spent,
-            self._next_recheck,
             self._octave,
         ) = state["numbers"]
         self._kept_margin = state["kept_margin"]
