@@ -1,15 +1,66 @@
-"""Who commits: scripted baselines and exploiters, and the learners.
+"""Who commits: scripted baselines and exploiters, the paper's learners, and the practical one.
 
 ``names()`` lists the principals that a name can stand for and ``find(name)`` gives the class; other
 distributions add their own by entry points in the group ``stackcast.principals``.
 """
 
+from stackcast.principals.baselines import GridBandit, Oracle, UniformExplore
+from stackcast.principals.explore_then_commit import ExploreThenCommit, learn_commitment
+from stackcast.principals.membership import approx_mem, membership_opt
+from stackcast.principals.payoff_search import Commitment, PayoffSearch, payoff_search
+from stackcast.principals.questions import (
+    Answer,
+    ExactOracle,
+    FixedBlocks,
+    Question,
+    RescheduledBlocks,
+    SelfStopping,
+    ask_oracle,
+)
 from stackcast.principals.scripted import Fixed, PhaseSwitch, Replay
+from stackcast.principals.theory import Precision, TheoryParameters
+from stackcast.principals.version_space import VersionSpace
 from stackcast.protocol.registry import Registry
 
 _registry = Registry(
-    "stackcast.principals", {"Fixed": Fixed, "PhaseSwitch": PhaseSwitch, "Replay": Replay}
+    "stackcast.principals",
+    {
+        "ExploreThenCommit": ExploreThenCommit,
+        "Fixed": Fixed,
+        "GridBandit": GridBandit,
+        "Oracle": Oracle,
+        "PhaseSwitch": PhaseSwitch,
+        "Replay": Replay,
+        "UniformExplore": UniformExplore,
+        "VersionSpace": VersionSpace,
+    },
 )
 find, names = _registry.find, _registry.names
 
-__all__ = ["Fixed", "PhaseSwitch", "Replay", "find", "names"]
+__all__ = [
+    "Answer",
+    "Commitment",
+    "ExactOracle",
+    "ExploreThenCommit",
+    "Fixed",
+    "FixedBlocks",
+    "GridBandit",
+    "Oracle",
+    "PayoffSearch",
+    "PhaseSwitch",
+    "Precision",
+    "Question",
+    "Replay",
+    "RescheduledBlocks",
+    "SelfStopping",
+    "TheoryParameters",
+    "UniformExplore",
+    "VersionSpace",
+    "approx_mem",
+    "ask_oracle",
+    "find",
+    "learn_commitment",
+    "membership_opt",
+    "names",
+    "payoff_search",
+]

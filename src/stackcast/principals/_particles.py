@@ -218,7 +218,7 @@ def violations(
 @njit(cache=True)
 def least_gaps(cloud: FloatArray, asked: FloatArray, labels: IntArray) -> FloatArray:
     """Return, for each point (rows) and answer (columns), by how much the answer was the best."""
-    size, m, k = cloud.shape
+    size, _, k = cloud.shape
     n = asked.shape[0]
     result = np.full((size, n), np.inf)
     utility = np.zeros((n, k))

@@ -173,7 +173,7 @@ class VersionCloud:
         return answers(self.points if payoffs is None else payoffs, np.atleast_2d(strategies))
 
     def _walk(self, points: FloatArray, steps: int) -> None:
-        """Move the points; answers that no point is near to violating are left out, then checked."""
+        """Move the points; answers that none is near to violating are left out, then checked."""
         near = np.ones(len(self.labels), dtype=bool)
         if len(near) > 20:
             gaps = least_gaps(points, self.asked, self.labels)
@@ -251,9 +251,11 @@ class VersionCloud:
         typical = np.linalg.norm(columns[:, self.labels[i]] - columns[:, j], axis=0)
         result = linprog(
             np.append(np.zeros(m * k), -1.0),
-            A_ub=vstack([matrix, csr_array(np.append(-mean.ravel(), 0.0)[None])]),
+            A_ub=vstack([matrix, csr_array(np.append(-mean.ravel(), 0.0)[None])]).tocsr(),
             b_ub=np.append(self.accuracy[i] * typical, -0.5 * (mean**2).sum()),
-            bounds=[*zip(self.low.ravel(), self.high.ravel(), strict=True), (None, 1.0)],
+            bounds=np.vstack(
+                [np.column_stack([self.low.ravel(), self.high.ravel()]), [[-np.inf, 1.0]]]
+            ),
             method="highs",
         )
         centre: FloatArray = np.clip(result.x[:-1].reshape(m, k), self.low, self.high)

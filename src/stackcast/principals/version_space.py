@@ -7,12 +7,17 @@ modelled as r(t) = c·√(log(k·m·t)/t) with c low at first; what contradicts 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stackcast._validation import InputError, real_matrix, real_number, shown, whole_number
+from stackcast._validation import InputError, real_number, whole_number
+from stackcast.principals.learned import (
+    Contradiction,
+    LearnedCommitment,
+    checked_bounds,
+    checked_log,
+)
 from stackcast.principals.payoff_search import (
     Commitment,
     PayoffSearch,
@@ -20,7 +25,7 @@ from stackcast.principals.payoff_search import (
     restored_commitment,
 )
 from stackcast.principals.questions import Question, SelfStopping
-from stackcast.protocol import Block, Recommendation
+from stackcast.protocol import Block
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -37,40 +42,6 @@ _COARSEST = 0.02
 _STAGE, _EXPLORATION = 0.03, 0.25
 #: How many old answers are asked again before a commitment.
 _RECHECKS = 2
-
-
-@dataclass(frozen=True)
-class Contradiction:
-    """Something that the learner believed and the agent's answers denied."""
-
-    round: int
-    kind: str
-    share: float
-
-
-@dataclass(frozen=True, eq=False)
-class LearnedCommitment(Recommendation):
-    """A recommendation, with how it was come by.
-
-    Parameters
-    ----------
-    rounds : dict
-        Rounds spent by phase.
-    constant : float
-        The c of the rate r(t) = c·√(log(k·m·t)/t) that the learner ended with.
-    contradictions : tuple of Contradiction
-        Every contradiction that it met.
-    questions : int
-        How many questions it asked.
-    certified : bool
-        Whether the margin was proved by a certificate.
-    """
-
-    rounds: dict[str, int] | None = None
-    constant: float = math.nan
-    contradictions: tuple[Contradiction, ...] = ()
-    questions: int = 0
-    certified: bool = False
 
 
 class VersionSpace:
@@ -96,9 +67,11 @@ class VersionSpace:
     Examples
     --------
     >>> import stackcast as sc
+    >>> from stackcast.agents import BestResponse
+    >>> from stackcast.protocol import play
     >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
     >>> principal = VersionSpace(game.principal_view, horizon=20_000, seed=0)
-    >>> t = sc.play(principal, sc.agents.BestResponse(game.agent_view), rounds=20_000)
+    >>> t = play(principal, BestResponse(game.agent_view), rounds=20_000)
     >>> principal.result.response, bool(principal.result.value > 2.4)
     (1, True)
     """
@@ -130,14 +103,14 @@ class VersionSpace:
                 found = f"{margin:g}, larger than any region"
                 raise InputError("margin", f"less than {widest:.3g}", found)
         self._width = float(view.payoffs.max() - view.payoffs.min()) or 1.0
-        low, high = _bounds(agent_payoffs, (m, k))
+        low, high = checked_bounds(agent_payoffs, (m, k))
         self._floor = None if floor is None else real_number("floor", floor)
         self._level = 0
         self._search = PayoffSearch(view, seed=self._seed, low=low, high=high, **self._stage(0))
         if self._floor is not None:
             self._hold_to_floor(self._floor)
         self._timing = SelfStopping(m, k, _CONSTANT)
-        self._log = _checked_log(view, log)
+        self._log = checked_log(view, log)
         for strategy, response in zip(*self._log, strict=True):
             self._search.cloud.add(strategy, int(response), 2 * _COARSEST)
         self._played = 0
@@ -176,23 +149,19 @@ class VersionSpace:
     def result(self) -> LearnedCommitment:
         """What it would commit to now, and what it can say for it."""
         best = self._search.certified or self._commitment or self._search.planned
-        shared = {
-            "rounds": dict(self._rounds),
-            "constant": self._timing.constant,
-            "contradictions": tuple(self._contradictions),
-            "questions": self._questions,
-            "certified": self._search.certified is not None,
-        }
         if best is None:
-            middle = _middle(self._search)
-            return LearnedCommitment(middle, None, math.nan, **shared)
+            best = Commitment(_middle(self._search), -1, math.nan, math.nan)
         return LearnedCommitment(
             best.strategy,
-            best.response,
+            best.response if best.response >= 0 else None,
             best.value,
             best.margin,
             max(self._search.upper_bound, best.value),
-            **shared,
+            rounds=dict(self._rounds),
+            constant=self._timing.constant,
+            contradictions=tuple(self._contradictions),
+            questions=self._questions,
+            certified=best is self._search.certified,
         )
 
     def commit(self) -> Block:
@@ -455,33 +424,3 @@ def _middle(search: PayoffSearch) -> FloatArray:
         axis=0
     )
     return middle
-
-
-def _bounds(
-    given: tuple[npt.ArrayLike, npt.ArrayLike] | None, shape: tuple[int, int]
-) -> tuple[FloatArray, FloatArray]:
-    """Return bounds on the agent's payoffs in units in which the widest is 1."""
-    if given is None:
-        return np.zeros(shape), np.ones(shape)
-    low, high = (real_matrix("agent_payoffs", part) for part in given)
-    if low.shape != shape or high.shape != shape or (low > high).any():
-        raise InputError(
-            "agent_payoffs", f"a lower and an upper bound of {shape[0]}×{shape[1]}", shown(given)
-        )
-    unit = float((high - low).max()) or 1.0
-    return (low - low.min()) / unit, (high - low.min()) / unit
-
-
-def _checked_log(
-    view: PrincipalView, log: tuple[npt.ArrayLike, npt.ArrayLike] | None
-) -> tuple[FloatArray, npt.NDArray[np.int64]]:
-    m, k = view.payoffs.shape
-    if log is None:
-        return np.zeros((0, m)), np.zeros(0, dtype=np.int64)
-    strategies = np.array([view.space.check("log", h) for h in np.asarray(log[0])])
-    responses = np.asarray(log[1])
-    if responses.shape != (len(strategies),) or responses.dtype.kind not in "iu":
-        raise InputError("log", "one response for each strategy", shown(log[1]))
-    if len(responses) and not 0 <= responses.min() <= responses.max() < k:
-        raise InputError("log", f"responses below {k}", shown(responses.tolist()))
-    return strategies, responses.astype(np.int64)
