@@ -222,7 +222,7 @@ class VersionCloud:
     def _compromise(self) -> tuple[FloatArray, float]:
         """Return payoffs whose worst violation is least (a linear program), and that violation."""
         from scipy.optimize import linprog
-        from scipy.sparse import csr_array, vstack
+        from scipy.sparse import csr_array
 
         m, k = self.low.shape
         n = len(self.labels)
@@ -249,15 +249,16 @@ class VersionCloud:
         mean = mean - mean.mean(axis=1, keepdims=True)
         columns = self._basis.T @ mean
         typical = np.linalg.norm(columns[:, self.labels[i]] - columns[:, j], axis=0)
+        box = zip(self.low.ravel(), self.high.ravel(), strict=True)
         result = linprog(
             np.append(np.zeros(m * k), -1.0),
-            A_ub=vstack([matrix, csr_array(np.append(-mean.ravel(), 0.0)[None])]).tocsr(),
+            A_ub=np.vstack([matrix.toarray(), np.append(-mean.ravel(), 0.0)]),
             b_ub=np.append(self.accuracy[i] * typical, -0.5 * (mean**2).sum()),
-            bounds=np.vstack(
-                [np.column_stack([self.low.ravel(), self.high.ravel()]), [[-np.inf, 1.0]]]
-            ),
+            bounds=[*((float(a), float(b)) for a, b in box), (-np.inf, 1.0)],
             method="highs",
         )
+        if result.x is None:
+            return self.points.mean(axis=0), np.inf
         centre: FloatArray = np.clip(result.x[:-1].reshape(m, k), self.low, self.high)
         return centre, float(-result.x[-1])
 

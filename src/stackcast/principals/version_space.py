@@ -18,6 +18,7 @@ from stackcast.principals.learned import (
     checked_bounds,
     checked_log,
 )
+from stackcast.principals.margin_ladder import MarginLadder
 from stackcast.principals.payoff_search import (
     Commitment,
     PayoffSearch,
@@ -122,9 +123,7 @@ class VersionSpace:
         self._commitment: Commitment | None = None
         self._block_length = self._clean = self._spent = 0
         self._rechecked: list[int] = []
-        self._kept_margin = 0.0
-        self._octave = 0
-        self._earned: dict[int, tuple[float, int]] = {}
+        self._ladder = MarginLadder()
 
     @property
     def view(self) -> PrincipalView:
@@ -237,8 +236,7 @@ class VersionSpace:
             if self._question is not None:
                 return
         self._commitment = self._search.certified or self._search.planned or self._fallback()
-        self._kept_margin = 2.2 * self._search.accuracy + self._search.margin
-        self._octave, self._earned = 0, {}
+        self._ladder.start(2.2 * self._search.accuracy + self._search.margin)
         self._block_length = max(20, min(1000, self._horizon // 50))
         self._spent = 0
 
@@ -278,37 +276,23 @@ class VersionSpace:
             self._refuted(kept, window, wrong)
             return
         self._clean += len(responses)
-        if len(responses) >= min(1000, self._horizon // 50):
-            self._adjust_margin(kept, kept.value - short, wrong, len(responses))
-        if kept is self._commitment:
-            longest = max(20, self._horizon // 20)
-            self._block_length = min(2 * self._block_length, longest)
-
-    def _adjust_margin(self, kept: Commitment, earned: float, wrong: float, length: int) -> None:
-        """Move to twice or half the distance where that would earn more, once in each direction.
-
-        Near another region the agent errs now and then, for as long as its forecasts allow; farther
-        inside the commitment is worth less. What was earned decides.
-        """
-        self._earned[self._octave] = (earned, length)
-        for step in (1, -1):
-            other = self._octave + step
-            before, then = self._earned.get(other, (math.inf, 0))
-            recent = (
-                4 * then > length
-            )  # an agent settles: what was earned long ago may have changed
-            if other < 0 or (step < 0 and wrong > 0.02) or (recent and before <= earned):
-                continue
-            moved = self._search.farther(self._kept_margin * 2.0**other)
-            if moved is None or moved.response != kept.response:
-                continue
-            hoped = moved.value if step < 0 else (moved.value + earned) / 2
-            if min(hoped, before if recent else hoped) > earned + 0.001 * self._width:
-                if step > 0:
-                    self._deny("margin", wrong)
-                self._octave, self._commitment = other, moved
+        length = len(responses)
+        if length >= min(1000, self._horizon // 50):
+            moved = self._ladder.move(
+                kept,
+                kept.value - short,
+                wrong,
+                length,
+                0.001 * self._width,
+                self._search.farther,
+            )
+            if moved is not None:
+                self._commitment, inwards = moved
                 self._block_length = max(1000, length // 4)
+                if inwards:
+                    self._deny("margin", wrong)
                 return
+        self._block_length = min(2 * self._block_length, max(20, self._horizon // 20))
 
     def _refuted(self, kept: Commitment, window: npt.NDArray[np.int64], wrong: float) -> None:
         """Re-open exploration: the commitment draws another response."""
@@ -380,10 +364,8 @@ class VersionSpace:
                 self._block_length,
                 self._clean,
                 self._spent,
-                self._octave,
             ],
-            "kept_margin": self._kept_margin,
-            "earned": [[key, value, then] for key, (value, then) in self._earned.items()],
+            "ladder": self._ladder.state(),
             "rechecked": list(self._rechecked),
             "rounds": dict(self._rounds),
             "contradictions": [[c.round, c.kind, c.share] for c in self._contradictions],
@@ -405,10 +387,8 @@ class VersionSpace:
             self._block_length,
             self._clean,
             self._spent,
-            self._octave,
         ) = state["numbers"]
-        self._kept_margin = state["kept_margin"]
-        self._earned = {key: (value, then) for key, value, then in state["earned"]}
+        self._ladder.restore(state["ladder"])
         self._rechecked = list(state["rechecked"])
         self._rounds = dict(state["rounds"])
         self._contradictions = [Contradiction(*entry) for entry in state["contradictions"]]

@@ -1,0 +1,332 @@
+"""Principals: questions against an oracle, rounds against agents, regret against the horizon.
+
+    python -m benchmarks.principals queries --games 50 --sizes 2 3 5 8
+    python -m benchmarks.principals rounds --games 20 --sizes 2 3 5
+    python -m benchmarks.principals agents --games 5
+    python -m benchmarks.principals horizons --games 4 --figure docs/principals-horizons.svg
+
+Each prints a table as it stands in ``docs/principals.md``. All seeds are fixed; games are those of
+the seeds 0, 1, 2, … with a regularity η ≥ 0.02 where rounds are counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stackcast.agents import BestResponse, Calibrated, Lazy, NonAdaptive, QuantalResponse
+from stackcast.calibration import AdaptiveRate
+from stackcast.games import FiniteGame
+from stackcast.games.generators import competing, uniform
+from stackcast.principals import (
+    ExactOracle,
+    ExploreThenCommit,
+    Oracle,
+    PayoffSearch,
+    Precision,
+    TheoryParameters,
+    VersionSpace,
+    ask_oracle,
+    payoff_search,
+)
+from stackcast.protocol import Block, Responses, play
+from stackcast.regions import BestResponseRegions
+from stackcast.solvers import solve
+
+FAMILIES = {"uniform": uniform, "competing": competing}
+#: The medians to reach.
+PROTOTYPE = {
+    "uniform": {2: 6, 3: 13, 5: 22, 8: 35},
+    "competing": {2: 9, 3: 30, 5: 82, 8: 500},
+}
+
+
+def regular_games(family: str, size: int, count: int) -> Iterator[tuple[int, FiniteGame, float]]:
+    """Yield seed, game and V* of the first games with η ≥ 0.02."""
+    seed = found = 0
+    while found < count:
+        game = FAMILIES[family](size, size, seed)
+        solution = solve(game, details=True)
+        if solution.regularity >= 0.02:
+            found += 1
+            yield seed, game, solution.value
+        seed += 1
+
+
+def queries(games: int, sizes: list[int]) -> list[dict[str, Any]]:
+    """Count questions to an oracle that answers at random within 1e-3 of a facet."""
+    rows = []
+    for family, generator in FAMILIES.items():
+        for m in sizes:
+            asked, losses, solves, seconds, unsafe = [], [], [], [], 0
+            for seed in range(games):
+                game = generator(m, m, seed)
+                best = solve(game, details=True)
+                search = PayoffSearch(
+                    game.principal_view, margin=1e-3, accuracy=1e-3, tolerance=4e-3, seed=seed
+                )
+                oracle = ExactOracle(game.agent_view, ambiguous=1e-3, seed=seed)
+                start = time.perf_counter()
+                try:
+                    found = ask_oracle(payoff_search(search), oracle, most=2000)
+                except RuntimeError:
+                    found = search.certified
+                seconds.append(time.perf_counter() - start)
+                asked.append(oracle.queries)
+                solves.append(search.cloud.solves / oracle.queries)
+                if found is None:
+                    losses.append(np.inf)
+                    continue
+                true = BestResponseRegions(game).margin(found.strategy, found.response)
+                unsafe += true < found.margin - 1e-12
+                if best.regularity >= 0.02:
+                    losses.append(best.value - found.value)
+            row = {
+                "family": family,
+                "size": m,
+                "median": float(np.median(asked)),
+                "largest": max(asked),
+                "to reach": PROTOTYPE[family].get(m),
+                "limit": m + 1,
+                "worst loss": float(max(losses)),
+                "losses above 0.01": int(sum(loss > 0.01 for loss in losses)),
+                "margins refuted": int(unsafe),
+                "solves a query": float(np.mean(solves)),
+                "seconds a game": float(np.mean(seconds)),
+            }
+            rows.append(row)
+            print(json.dumps(row), flush=True)
+    return rows
+
+
+def hand_set(m: int, k: int, horizon: int) -> TheoryParameters:
+    """Return parameters under which Algorithm 3 ends within the horizon where it can."""
+    theory = TheoryParameters.compute(m, k, 0.1, horizon, AdaptiveRate(k, m, constant=0.01))
+    return replace(
+        theory,
+        tolerance=0.02,
+        robustness=0.01,
+        samples=3 * k,
+        epochs=4,
+        initial=Precision(0.03, 0.02),
+        optimising=Precision(0.02, 0.01),
+        checking=Precision(0.015, 0.01),
+    )
+
+
+def average_utility(principal: Any, agent: Any, game: FiniteGame, rounds: int) -> float:
+    t = play(principal, agent, rounds, game, forecasts=False, progress=False)
+    total = 0.0
+    start = 0
+    for block in t.blocks:
+        responses = t.responses[start : start + block.rounds]
+        start += block.rounds
+        counts = np.bincount(responses, minlength=game.shape[1])
+        total += float(counts @ game.principal_utilities(block.strategy))
+    return total / rounds
+
+
+def rounds(games: int, sizes: list[int], horizon: int) -> list[dict[str, Any]]:
+    """Measure V* − average utility over all rounds against the calibrated agent."""
+    rows = []
+    for family in FAMILIES:
+        for m in sizes:
+            loss: dict[str, list[float]] = {"told": [], "VersionSpace": [], "Algorithm 3": []}
+            explored, questions = [], []
+            for seed, game, value in regular_games(family, m, games):
+                learner = VersionSpace(game.principal_view, horizon, seed=seed)
+                players = {
+                    "told": Oracle(game, margin=0.003),
+                    "VersionSpace": learner,
+                    "Algorithm 3": ExploreThenCommit(
+                        game.principal_view, hand_set(m, m, horizon), seed=seed
+                    ),
+                }
+                for name, principal in players.items():
+                    agent = Calibrated(game.agent_view, seed=seed)
+                    earned = average_utility(principal, agent, game, horizon)
+                    loss[name].append(value - earned)
+                spent = learner.result.rounds
+                explored.append(horizon - spent.get("commit", 0))
+                questions.append(learner.result.questions)
+            row = {
+                "family": family,
+                "size": m,
+                **{f"{name} mean": float(np.mean(found)) for name, found in loss.items()},
+                **{f"{name} worst": float(np.max(found)) for name, found in loss.items()},
+                "rounds explored": float(np.median(explored)),
+                "questions": float(np.median(questions)),
+            }
+            rows.append(row)
+            print(json.dumps(row), flush=True)
+    return rows
+
+
+class Changing:
+    """An agent whose payoffs change half-way: two agents, one after the other."""
+
+    informed = False
+
+    def __init__(self, before: Any, after: Any, switch: int) -> None:
+        self._parts, self._switch, self._played = (before, after), switch, 0
+        self.view, self.settings = before.view, {"name": "Changing"}
+
+    def respond(self, block: Block) -> Responses:
+        left = max(0, min(block.rounds, self._switch - self._played))
+        self._played += block.rounds
+        answers = []
+        for part, count in zip(self._parts, (left, block.rounds - left), strict=True):
+            if count:
+                answers.append(part.respond(Block(block.strategy, count)).responses)
+        return Responses(np.concatenate(answers))
+
+    def state(self) -> dict[str, Any]:
+        return {"played": self._played}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._played = state["played"]
+
+
+def agents(games: int, horizon: int) -> list[dict[str, Any]]:
+    """Play the same learner, unchanged, against other agents (3×3)."""
+    kinds = {
+        "Calibrated": Calibrated,
+        "NonAdaptive": NonAdaptive,
+        "Lazy": Lazy,
+        "BestResponse": BestResponse,
+        "QuantalResponse": QuantalResponse,
+    }
+    rows = []
+    for family in FAMILIES:
+        for name, kind in kinds.items():
+            loss, constant = [], []
+            for seed, game, value in regular_games(family, 3, games):
+                learner = VersionSpace(game.principal_view, horizon, seed=seed)
+                agent = kind(game.agent_view, seed=seed)
+                loss.append(value - average_utility(learner, agent, game, horizon))
+                constant.append(learner.result.constant)
+            row = {
+                "family": family,
+                "agent": name,
+                "mean": float(np.mean(loss)),
+                "worst": float(np.max(loss)),
+                "constant": float(np.median(constant)),
+            }
+            rows.append(row)
+            print(json.dumps(row), flush=True)
+        rows.append(changing(family, games, horizon))
+        print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+def changing(family: str, games: int, horizon: int) -> dict[str, Any]:
+    """Change the agent's payoffs half-way, and find when the learner has committed again."""
+    delays, losses, moved = [], [], 0
+    for seed, game, _ in regular_games(family, 3, games):
+        other = FAMILIES[family](3, 3, 1000 + seed)
+        after = FiniteGame(game.principal_payoffs, other.agent_payoffs)
+        value = solve(after).value
+        first = Calibrated(game.agent_view, seed=seed)
+        second = Calibrated(after.agent_view, seed=seed)
+        learner = VersionSpace(game.principal_view, horizon, seed=seed)
+        agent = Changing(first, second, horizon // 2)
+        t = play(learner, agent, horizon, forecasts=False, progress=False)
+        ends = np.cumsum([block.rounds for block in t.blocks])
+        end_utility = 0.0
+        tail = horizon - horizon // 4
+        for i in range(tail, horizon, 50):
+            block = t.blocks[int(np.searchsorted(ends, i, side="right"))]
+            end_utility += float(block.strategy @ game.principal_payoffs[:, t.responses[i]])
+        losses.append(value - end_utility / len(range(tail, horizon, 50)))
+        noticed = [c for c in learner.result.contradictions if c.round > horizon // 2]
+        exploring = [
+            int(end)
+            for end, block in zip(ends, t.blocks, strict=True)
+            if end > horizon // 2 and block.phase in ("explore", "certify", "recheck")
+        ]
+        moved += bool(noticed)
+        delays.append((max(exploring) - horizon // 2) / horizon if exploring else 0.0)
+    return {
+        "family": family,
+        "agent": "payoffs change half-way",
+        "mean": float(np.mean(losses)),
+        "worst": float(np.max(losses)),
+        "re-committed after (share of the horizon)": [round(d, 3) for d in delays],
+        "noticed": moved,
+    }
+
+
+def horizons(games: int, longest: int) -> dict[str, list[float]]:
+    """Return the mean regret of some horizons, by family (3×3)."""
+    lengths = [h for h in (1000, 3162, 10_000, 31_623, 100_000, 316_228, 1_000_000) if h <= longest]
+    found: dict[str, list[float]] = {"horizon": [float(h) for h in lengths]}
+    for family in FAMILIES:
+        found[family] = []
+        for horizon in lengths:
+            loss = [
+                value
+                - average_utility(
+                    VersionSpace(game.principal_view, horizon, seed=seed),
+                    Calibrated(game.agent_view, seed=seed),
+                    game,
+                    horizon,
+                )
+                for seed, game, value in regular_games(family, 3, games)
+            ]
+            found[family].append(float(np.mean(loss)))
+            print(json.dumps({"family": family, "horizon": horizon, "regret": found[family][-1]}))
+    return found
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return rows as a Markdown table."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+    for row in rows:
+        cells = [
+            f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+            for cell in (row.get(name, "") for name in names)
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Any]:
+    """Run one of the four targets; sizes by argument."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "target", nargs="?", default="queries", choices=["queries", "rounds", "agents", "horizons"]
+    )
+    parser.add_argument("--games", type=int, default=5)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[2, 3])
+    parser.add_argument("--horizon", type=int, default=200_000)
+    parser.add_argument("--figure", type=Path)
+    options = parser.parse_args([] if arguments is None else arguments)
+    if options.target == "horizons":
+        found = horizons(options.games, options.horizon)
+        if options.figure is not None:
+            from stackcast.report.horizon_figure import save_horizons
+
+            save_horizons(found, options.figure)
+        return found
+    if options.target == "queries":
+        rows = queries(options.games, options.sizes)
+    elif options.target == "rounds":
+        rows = rounds(options.games, options.sizes, options.horizon)
+    else:
+        rows = agents(options.games, options.horizon)
+    print(table(rows))
+    return {"rows": rows}
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1:])
