@@ -14,10 +14,9 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +38,9 @@ from stackcast.principals import (
 from stackcast.protocol import Block, Responses, play
 from stackcast.regions import BestResponseRegions
 from stackcast.solvers import solve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FAMILIES = {"uniform": uniform, "competing": competing}
 #: The medians to reach.
@@ -179,6 +181,7 @@ class Changing:
         self.view, self.settings = before.view, {"name": "Changing"}
 
     def respond(self, block: Block) -> Responses:
+        """Answer with the first agent, then with the second."""
         left = max(0, min(block.rounds, self._switch - self._played))
         self._played += block.rounds
         answers = []
@@ -188,9 +191,11 @@ class Changing:
         return Responses(np.concatenate(answers))
 
     def state(self) -> dict[str, Any]:
+        """Return how far it is."""
         return {"played": self._played}
 
     def restore(self, state: dict[str, Any]) -> None:
+        """Go on from where it was."""
         self._played = state["played"]
 
 

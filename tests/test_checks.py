@@ -229,9 +229,7 @@ class Undecided(Fixed):
         (lambda: Undecided(PRINCIPAL_VIEW, [1, 0, 0]), "the result of Undecided has no strategy"),
     ],
 )
-def test_each_check_of_principals_can_fail(
-    factory: Callable[[], Principal], sentence: str
-) -> None:
+def test_each_check_of_principals_can_fail(factory: Callable[[], Principal], sentence: str) -> None:
     with pytest.raises(AssertionError, match=sentence):
         check_principal(factory)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stackcast._validation import InputError, real_matrix, shown
+from stackcast.games import StrategySpace
 from stackcast.protocol import Recommendation
 
 if TYPE_CHECKING:
@@ -81,3 +82,19 @@ def checked_log(
     if len(responses) and not 0 <= responses.min() <= responses.max() < k:
         raise InputError("log", f"responses below {k}", shown(responses.tolist()))
     return strategies, responses.astype(np.int64)
+
+
+def space_above(view: PrincipalView, floor: float | None) -> StrategySpace:
+    """Return the strategies that earn at least ``floor`` whatever the response."""
+    space = view.space
+    if floor is None:
+        return space
+    held = StrategySpace(
+        np.vstack([space.inequality_rows, -view.payoffs.T]),
+        np.append(space.inequality_bounds, np.full(view.payoffs.shape[1], -floor)),
+        space.equality_rows,
+        space.equality_bounds,
+    )
+    if held.support_point(np.zeros(space.dimension)) is None:
+        raise InputError("floor", "a utility that some strategy always earns", f"{floor:g}")
+    return held

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from stackcast.games import StrategySpace
     from stackcast.principals.questions import Search
 
-#: A facet's normal is estimated at this many times the accuracy of the answers.
-_ABOVE_NOISE = 50.0
+#: A facet's normal is estimated from points this far apart if there is room, and at least so many
+#: times the accuracy of the answers.
+_WIDE, _ABOVE_NOISE = 0.2, 4.0
 _MOST_CUTS = 200
 
 
@@ -87,7 +88,9 @@ def membership_opt(
     -------
     The best strategy found inside, at least the start.
     """
-    rows, bounds = space.inequality_rows, space.inequality_bounds
+    rows = space.inequality_rows
+    # The paper's conservative region keeps off the facets of the strategy space too.
+    bounds = space.inequality_bounds - margin * np.linalg.norm(rows @ space.basis, axis=1)
     best = np.array(start)
     for _ in range(_MOST_CUTS):
         candidate = _maximum(objective, rows, bounds, space)
@@ -156,11 +159,10 @@ def _facet(
     along = outside - inside
     along = along / np.linalg.norm(along)
     tangents = _tangents(along, space)
-    radius = max(_ABOVE_NOISE * accuracy, 1e-6)
     points = [boundary]
     for tangent in tangents:
-        reach, found = radius, None
-        while found is None and reach > 2 * accuracy:
+        reach, found = _WIDE, None
+        while found is None and reach > _ABOVE_NOISE * accuracy:
             for side in (1.0, -1.0):
                 found = yield from _parallel(
                     boundary + side * reach * tangent,

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
     from stackcast._state import State
     from stackcast._validation import FloatArray
-    from stackcast.games import PrincipalView
+    from stackcast.games import PrincipalView, StrategySpace
     from stackcast.principals.questions import Search
     from stackcast.principals.version_cloud import Promises
 
 #: Certify when this share of the promising points agrees and no larger share promises more.
 _AGREE, _MORE = 0.5, 0.3
 #: Solves for each question, climbs included.
-_SOLVES = 50
+_SOLVES = 48
 #: How much farther from other regions the next certificate stays after a refusal, and at most.
 _GROWTH, _FARTHEST = 1.15, 2.2
 
@@ -72,6 +72,8 @@ class PayoffSearch:
         The seed of the cloud.
     low, high : arrays, shape (m, k)
         Bounds on the agent's payoffs.
+    space : StrategySpace, optional
+        What may be asked and committed to, if that is less than the view's space.
     """
 
     def __init__(
@@ -84,15 +86,18 @@ class PayoffSearch:
         seed: int,
         low: FloatArray | None = None,
         high: FloatArray | None = None,
+        space: StrategySpace | None = None,
     ) -> None:
         m, k = view.payoffs.shape
         self.view = view
+        self.space = view.space if space is None else space
         self.margin, self.accuracy, self.tolerance = margin, accuracy, tolerance
         self.cloud = VersionCloud(
             view,
             stream(seed, "principal", "version space"),
             np.zeros((m, k)) if low is None else low,
             np.ones((m, k)) if high is None else high,
+            self.space,
         )
         self._safety = 1.2
         self.restart()
@@ -187,7 +192,7 @@ class PayoffSearch:
                 self.planned = candidate
         if candidate is not None and candidate.value > beat and promising.any():
             points = fitted_simplex(
-                candidate.strategy, candidate.response, centre, self.view.space, radius, safety
+                candidate.strategy, candidate.response, centre, self.space, radius, safety
             )
             if points is None:
                 points = self._corners(candidate.strategy, radius)
@@ -238,7 +243,7 @@ class PayoffSearch:
     def _corners(self, strategy: FloatArray, radius: float) -> FloatArray:
         """Return the corner points, drawn towards the strategy where they leave the space."""
         points = corner_points(strategy, radius)
-        rows, bounds = self.view.space.inequality_rows, self.view.space.inequality_bounds
+        rows, bounds = self.space.inequality_rows, self.space.inequality_bounds
         over, room = (points - strategy) @ rows.T, bounds - rows @ strategy
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.where(over > 1e-15, np.maximum(room, 0.0) / over, np.inf).min(axis=1)

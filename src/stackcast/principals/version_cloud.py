@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from stackcast._state import State
     from stackcast._validation import FloatArray
-    from stackcast.games import PrincipalView
+    from stackcast.games import PrincipalView, StrategySpace
 
     IntArray = npt.NDArray[np.int64]
 
@@ -47,16 +47,23 @@ class VersionCloud:
         The stream of its walks.
     low, high : arrays of numbers, shape (m, k)
         Bounds on the agent's payoffs.
+    space : StrategySpace
+        What may be committed to.
     """
 
     def __init__(
-        self, view: PrincipalView, rng: np.random.Generator, low: FloatArray, high: FloatArray
+        self,
+        view: PrincipalView,
+        rng: np.random.Generator,
+        low: FloatArray,
+        high: FloatArray,
+        space: StrategySpace,
     ) -> None:
         self.view, self.rng, self.low, self.high = view, rng, low, high
         m, k = view.payoffs.shape
         self._unit, self._least, self._width = unit_payoffs(view.payoffs)
-        self._basis = np.ascontiguousarray(view.space.basis)
-        self.cuts = view.space.cuts
+        self._basis = np.ascontiguousarray(space.basis)
+        self._cuts = space.cuts
         self._size = max(40, 2 * m * k)
         self._steps = max(12, m * k // 2)  # of each point after an answer
         self.solves = 0
@@ -139,7 +146,7 @@ class VersionCloud:
 
     def promises_of(self, payoffs: FloatArray, margin: float) -> Promises:
         """Return the best commitment with a margin under each of some payoffs."""
-        found = promises(payoffs, self._unit, self._basis, self.cuts, margin)
+        found = promises(payoffs, self._unit, self._basis, self._cuts, margin)
         self.solves += len(payoffs)
         values = np.where(found[1] >= 0, self._least + (found[2] - 1.0) * self._width, -np.inf)
         return Promises(payoffs, found[0], found[1], values)

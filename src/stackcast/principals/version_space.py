@@ -17,6 +17,7 @@ from stackcast.principals.learned import (
     LearnedCommitment,
     checked_bounds,
     checked_log,
+    space_above,
 )
 from stackcast.principals.margin_ladder import MarginLadder
 from stackcast.principals.payoff_search import (
@@ -107,9 +108,14 @@ class VersionSpace:
         low, high = checked_bounds(agent_payoffs, (m, k))
         self._floor = None if floor is None else real_number("floor", floor)
         self._level = 0
-        self._search = PayoffSearch(view, seed=self._seed, low=low, high=high, **self._stage(0))
-        if self._floor is not None:
-            self._hold_to_floor(self._floor)
+        self._search = PayoffSearch(
+            view,
+            seed=self._seed,
+            low=low,
+            high=high,
+            space=space_above(view, self._floor),
+            **self._stage(0),
+        )
         self._timing = SelfStopping(m, k, _CONSTANT)
         self._log = checked_log(view, log)
         for strategy, response in zip(*self._log, strict=True):
@@ -245,13 +251,6 @@ class VersionSpace:
         utilities = self._view.utilities(middle)
         worst = int(np.argmin(utilities))
         return Commitment(middle, worst, float(utilities[worst]), math.nan)
-
-    def _hold_to_floor(self, floor: float) -> None:
-        rows = floor - self._view.payoffs.T  # ⟨floor − U_y, h⟩ ≤ 0, because Σh = 1
-        cloud = self._search.cloud
-        cloud.cuts = np.ascontiguousarray(np.vstack([cloud.cuts, rows]))
-        if cloud.promises_of(np.zeros((1, *rows.T.shape)), 0.0).responses[0] < 0:
-            raise InputError("floor", "a utility that some strategy always earns", f"{floor:g}")
 
     # What was believed and is denied --------------------------------------------------------
 
