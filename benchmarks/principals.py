@@ -33,7 +33,7 @@ from stackcast.principals import (
     TheoryParameters,
     VersionSpace,
     ask_oracle,
-    payoff_search,
+    search_payoffs,
 )
 from stackcast.protocol import Block, Responses, play
 from stackcast.regions import BestResponseRegions
@@ -77,7 +77,7 @@ def queries(games: int, sizes: list[int]) -> list[dict[str, Any]]:
                 oracle = ExactOracle(game.agent_view, ambiguous=1e-3, seed=seed)
                 start = time.perf_counter()
                 try:
-                    found = ask_oracle(payoff_search(search), oracle, most=2000)
+                    found = ask_oracle(search_payoffs(search), oracle, most=2000)
                 except RuntimeError:
                     found = search.certified
                 seconds.append(time.perf_counter() - start)

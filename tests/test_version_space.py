@@ -17,7 +17,7 @@ from stackcast.principals import (
     PayoffSearch,
     VersionSpace,
     ask_oracle,
-    payoff_search,
+    search_payoffs,
 )
 from stackcast.principals.certificates import certified_radius, corner_points, fitted_simplex
 from stackcast.protocol import Block, Responses, play
@@ -35,7 +35,7 @@ def test_certified_margins_are_true_and_values_near_the_best(family: Any, m: int
             game.principal_view, margin=1e-3, accuracy=1e-3, tolerance=4e-3, seed=seed
         )
         oracle = ExactOracle(game.agent_view, ambiguous=1e-3, seed=seed)
-        found = ask_oracle(payoff_search(search), oracle, most=300)
+        found = ask_oracle(search_payoffs(search), oracle, most=300)
         assert found is not None
         assert BestResponseRegions(game).margin(found.strategy, found.response) >= found.margin
         assert found.margin == pytest.approx(1e-3)

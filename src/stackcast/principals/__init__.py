@@ -7,7 +7,7 @@ distributions add their own by entry points in the group ``stackcast.principals`
 from stackcast.principals.baselines import GridBandit, Oracle, UniformExplore
 from stackcast.principals.explore_then_commit import ExploreThenCommit, learn_commitment
 from stackcast.principals.membership import approx_mem, membership_opt
-from stackcast.principals.payoff_search import Commitment, PayoffSearch, payoff_search
+from stackcast.principals.payoff_search import Commitment, PayoffSearch, search_payoffs
 from stackcast.principals.questions import (
     Answer,
     ExactOracle,
@@ -62,5 +62,5 @@ __all__ = [
     "learn_commitment",
     "membership_opt",
     "names",
-    "payoff_search",
+    "search_payoffs",
 ]

@@ -275,7 +275,7 @@ class PayoffSearch:
         self._points, self._left = state["points"].copy(), list(state["left"])
 
 
-def payoff_search(search: PayoffSearch) -> Search[Commitment | None]:
+def search_payoffs(search: PayoffSearch) -> Search[Commitment | None]:
     """Run the search as a procedure that asks questions, and return what was certified."""
     while (question := search.question()) is not None:
         answer = yield question
