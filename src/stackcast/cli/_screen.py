@@ -30,7 +30,7 @@ def compiling_said() -> Iterator[None]:
     """Say on standard error when something is being compiled, which only a first run needs."""
     from numba.core import event
 
-    class Listener(event.Listener):  # type: ignore[misc]
+    class Listener(event.Listener):
         said = False
 
         def on_start(self, _: object) -> None:
