@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import stackcast as sc
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PROGRAM = [sys.executable, "-c", "from stackcast.cli import main; main()"]
 
@@ -82,7 +85,8 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(
 
 def test_help_has_examples_and_imports_nothing_heavy() -> None:
     assert "stackcast solve milking --details" in run("solve", "--help").stdout
-    code = "import sys, stackcast.cli; print([m for m in ('numpy', 'numba', 'scipy') if m in sys.modules])"
+    heavy = "[m for m in ('numpy', 'numba', 'scipy') if m in sys.modules]"
+    code = f"import sys, stackcast.cli; print({heavy})"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )

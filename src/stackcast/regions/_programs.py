@@ -67,7 +67,7 @@ def best_commitment(
         for y in range(k):
             top[y] = max(top[y], U[x, y])
 
-    if margin == 0.0 and slack == 0.0 and q == 0 and not every:
+    if margin == 0.0 and slack == 0.0 and q == 0:
         # The best pure commitment is a first strategy to beat.
         for x in range(m):
             utility = -np.inf
@@ -94,7 +94,7 @@ def best_commitment(
         )
         if status[y] == OPTIMAL:
             values[y] = value
-            if value > best:
+            if value > best + 1e-12:  # rounding does not decide between equals
                 best = value
                 response = y
                 for x in range(m):

@@ -46,7 +46,7 @@ def best_solution(
             found[y], bounds[y] = math.nan, -math.inf
             if answer is not None:
                 h, found[y], bounds[y] = answer
-                if found[y] > best:
+                if found[y] > best + 1e-12:
                     weights, response, best = h, y, found[y]
     if response < 0:
         return None
