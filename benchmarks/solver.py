@@ -73,25 +73,28 @@ def seconds(solver: Callable[[sc.FiniteGame], Any], games: list[sc.FiniteGame]) 
 
 def main() -> dict[str, Any]:
     """Print and return milliseconds, ratios and the largest difference of the values."""
-    sc.solve(generators.uniform(3, 3, 0))
+    warm = generators.uniform(3, 3, 0)
+    sc.solve(warm)
+    scipy_value(warm)
     rows = []
-    have_openspiel = True
+    try:
+        openspiel_value(warm)
+        have_openspiel = True
+    except ImportError:
+        have_openspiel = False
+        print("OpenSpiel is not installed: its column stays empty.")
     print(f"{'family':14}{'size':>8}{'ours ms':>10}{'SciPy ×':>10}{'OpenSpiel ×':>13}{'|ΔV|':>10}")
     for family, make in FAMILIES.items():
         for size in SIZES:
             ours_games = [make(size, size, seed) for seed in range(30 if size <= 50 else 5)]
             peer_games = ours_games[: 7 if size <= 10 else 3 if size <= 50 else 1]
             ours = statistics.median(seconds(sc.solve, ours_games))
-            same = statistics.fmean(seconds(sc.solve, peer_games))
-            plain = statistics.fmean(seconds(scipy_value, peer_games))
+            same = statistics.median(seconds(sc.solve, peer_games * 5))
+            plain = statistics.median(seconds(scipy_value, peer_games))
             difference = max(abs(sc.solve(g).value - scipy_value(g)) for g in peer_games[:3])
             spiel = None
             if have_openspiel and family == "uniform":
-                try:
-                    spiel = statistics.fmean(seconds(openspiel_value, peer_games[:2]))
-                except ImportError:
-                    have_openspiel = False
-                    print("OpenSpiel is not installed: its column stays empty.")
+                spiel = statistics.median(seconds(openspiel_value, peer_games[:2]))
             row = {
                 "family": family,
                 "size": size,
