@@ -102,6 +102,7 @@ def test_zero_sum_games_give_the_minimax_value(seed: int) -> None:
         b_eq=[1.0],
         bounds=[(0, 1)] * m + [(None, None)],
     )
+    assert result.fun is not None
     assert sc.solve(sc.FiniteGame(U, -U)).value == pytest.approx(-result.fun, abs=1e-9)
 
 
