@@ -121,7 +121,9 @@ def test_a_damaged_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
     damaged += [data + b"x", data[:100] + data[120:]]
     for _ in range(60):
         where = int(rng.integers(0, len(data)))
-        damaged.append(data[:where] + bytes([data[where] ^ (1 << rng.integers(8))]) + data[where + 1 :])
+        damaged.append(
+            data[:where] + bytes([data[where] ^ (1 << rng.integers(8))]) + data[where + 1 :]
+        )
     refused = 0
     for content in damaged:
         bad.write_bytes(content)
