@@ -29,7 +29,11 @@ GAME = sc.FiniteGame(
     [[0.2, 0.9, 0.1], [0.7, 0.3, 0.5], [0.4, 0.8, 0.6]],
     [[0.9, 0.1, 0.4], [0.2, 0.8, 0.5], [0.3, 0.4, 0.9]],
 )
-RUNS: dict[str, tuple[int, int]] = {"Hedge": (60_000, 600), "Calibrated": (6_000, 60), "Lazy": (40_000, 400)}
+RUNS: dict[str, tuple[int, int]] = {
+    "Hedge": (60_000, 600),
+    "Calibrated": (6_000, 60),
+    "Lazy": (40_000, 400),
+}
 PLAYERS: dict[str, Any] = {"Hedge": Hedge, "Calibrated": Calibrated, "Lazy": Lazy}
 
 

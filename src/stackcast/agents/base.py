@@ -166,12 +166,12 @@ def _systematic(strategy: Any, uniforms: Any) -> Any:
         ends[last:] = whole
     rows = np.zeros((len(uniforms), m))
     for t in range(len(uniforms)):
-        before = 0.0
+        aim = 1.0 - uniforms[t]  # above 0, so that what has no probability is never drawn
+        drawn = 0
         for j in range(m):
-            after = np.floor(ends[j] + uniforms[t])
-            if after > before:
+            if ends[j] - drawn >= aim:
                 rows[t, j] = 1.0
-                before = after
+                drawn += 1
     return rows
 
 

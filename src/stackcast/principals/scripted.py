@@ -11,6 +11,7 @@ import numpy as np
 
 from stackcast._validation import InputError, real_matrix, text, whole_number
 from stackcast.protocol import UNTIL_THE_END, Block, Recommendation
+from stackcast.protocol.contracts import fits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -195,7 +196,10 @@ class Replay(_Scripted):
         first = np.ones(len(rows), dtype=bool)
         first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
         at = np.flatnonzero(first)
-        kept = np.array([view.space.check(f"strategies, row {t + 1}", rows[t]) for t in at])
+        kept = rows[at].copy()
+        for n, t in enumerate(at):
+            if not fits(view.space, rows[t]):
+                kept[n] = view.space.check(f"strategies, row {t + 1}", rows[t])
         super().__init__(view, _kept(kept), np.diff(np.append(at, len(rows))), ["replay"])
 
     @property

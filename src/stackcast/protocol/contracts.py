@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from stackcast._state import State
     from stackcast._validation import FloatArray
-    from stackcast.games import AgentView, PrincipalView
+    from stackcast.games import AgentView, PrincipalView, StrategySpace
 
     IntArray = npt.NDArray[np.integer[Any]]
 
@@ -198,6 +198,16 @@ class Principal(Protocol):
 
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
+
+
+def fits(space: StrategySpace, strategy: FloatArray) -> bool:
+    """Tell quickly whether a strategy lies in a simplex up to rounding; others must be checked."""
+    return bool(
+        space.kind == "simplex"
+        and strategy.shape == (space.dimension,)
+        and strategy.min() >= 0.0
+        and abs(strategy.sum() - 1.0) < 1e-12
+    )
 
 
 def same_game(principal: Principal, agent: Agent, fingerprint: str | None = None) -> str:
