@@ -37,15 +37,17 @@ if TYPE_CHECKING:
 # Deng, Schneider and Sivan (2019): V* = 0.5, and mean-based agents give the principal more.
 MILKING = sc.FiniteGame([[0.5, 0, 0], [0.5, 0, 1]], [[0.55, 0, 0.5], [0, 1, 0.5]])
 # Payoffs of any sign and scale: the theorems are in units of the agent's widest difference.
+WRONG: Any = "neither"
 ODD = sc.FiniteGame(
-    np.zeros((3, 4)), [[-300.0, -310, -290, -305], [7, 9, 2, 8], [1e3, 1e3 + 5, 1e3 - 9, 1e3]]
+    np.zeros((3, 4)), [[-300.0, -310, -290, -305], [7.0, 9, 2, 8], [1e3, 1e3 + 5, 1e3 - 9, 1e3]]
 )
 
 
 def random_walk(rounds: int, m: int, name: str) -> FloatArray:
     steps = stream(0, "test", name).normal(size=(rounds, m)).cumsum(axis=0) / 15
     weights = np.exp(steps - steps.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
+    walk: FloatArray = weights / weights.sum(axis=1, keepdims=True)
+    return walk
 
 
 def oblivious(rounds: int, m: int) -> dict[str, FloatArray]:
@@ -76,6 +78,14 @@ def played_mixtures(
     return np.array(mixtures), np.array(utilities)
 
 
+def follows(sequence: FloatArray) -> Callable[[int, FloatArray], FloatArray]:
+    def choose(t: int, _mixture: FloatArray) -> FloatArray:
+        row: FloatArray = sequence[t]
+        return row
+
+    return choose
+
+
 def plays(make: type[Any], rounds: int) -> list[tuple[str, FloatArray, FloatArray, float]]:
     """Play against every sequence and against adversaries who see the mixture."""
     result = []
@@ -83,12 +93,13 @@ def plays(make: type[Any], rounds: int) -> list[tuple[str, FloatArray, FloatArra
         view = game.agent_view
         corners = np.eye(view.space.dimension)
         for name, sequence in oblivious(rounds, len(corners)).items():
-            seen = played_mixtures(make(view), lambda t, _, s=sequence: s[t], rounds)
+            seen = played_mixtures(make(view), follows(sequence), rounds)
             result.append((f"{label} {name}", *seen, view.scale))
         regrets = view.utilities(corners)
 
         def worst(_t: int, mixture: FloatArray, r: FloatArray = regrets) -> FloatArray:
-            return np.eye(len(r))[int(np.argmax(r.max(axis=1) - r @ mixture))]
+            corner: FloatArray = np.eye(len(r))[int(np.argmax(r.max(axis=1) - r @ mixture))]
+            return corner
 
         result.append((f"{label} greedy", *played_mixtures(make(view), worst, rounds), view.scale))
     return result
@@ -108,7 +119,7 @@ def test_the_bound_of_hedge_is_not_idle() -> None:
     regrets = []
     for seed in range(20):
         flips = np.eye(2)[stream(seed, "test", "flips").integers(0, 2, 300)]
-        p, u = played_mixtures(Hedge(view), lambda t, _, s=flips: s[t], 300)
+        p, u = played_mixtures(Hedge(view), follows(flips), 300)
         regrets.append((u.sum(axis=0) - (p * u).sum()).max())
     assert np.mean(regrets) > 0.3 * np.sqrt(300 * np.log(2))
 
@@ -309,13 +320,13 @@ def test_weights_stay_finite_after_ten_million_rounds() -> None:
     ("build", "sentence"),
     [
         (lambda v: Hedge(v, seed=-1), "seed: expected a whole number of at least 0, found -1"),
-        (lambda v: Hedge(v, feedback="sound"), "feedback: expected one of 'strategy', 'action'"),
-        (lambda v: FollowTheLeader(v, ties="best"), "ties: expected one of 'lowest', 'random'"),
+        (lambda v: Hedge(v, feedback=WRONG), "feedback: expected one of 'strategy', 'action'"),
+        (lambda v: FollowTheLeader(v, ties=WRONG), "ties: expected one of 'lowest', 'random'"),
         (
             lambda v: QuantalResponse(v, precision=-1),
             "precision: expected a finite number at least",
         ),
-        (lambda v: Lazy(v, budget=0.5), r"budget: expected a pair \(c, β\) or a function"),
+        (lambda v: Lazy(v, budget=WRONG), r"budget: expected a pair \(c, β\) or a function"),
         (lambda v: Lazy(v, budget=(0.5, 2)), "budget, β: expected a finite number"),
         (lambda v: Lazy(v, forecast=[0.5, 0.6]), "forecast: expected probabilities that sum to 1"),
         (lambda v: Hedge(v).respond(Block([1.0])), "strategy: expected 2 numbers"),

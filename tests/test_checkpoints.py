@@ -21,7 +21,7 @@ GAME = sc.FiniteGame([[0.5, 0, 0], [0.5, 0, 1]], [[0.55, 0, 0.5], [0, 1, 0.5]])
 FIRST, SECOND = [0.8, 0.2], [0.1, 0.9]
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """What stands for the end of a process inside of one."""
 
 
@@ -36,7 +36,7 @@ class StopsAfter(Hedge):
 
     def respond(self, block: Block) -> Responses:
         if self._played + block.rounds > self.limit:
-            raise Stopped
+            raise StoppedError
         return super().respond(block)
 
 
@@ -73,7 +73,7 @@ def test_a_stop_anywhere_is_survived(tmp_path: Path) -> None:
     whole = run(None)
     for n, limit in enumerate([1, 49, 50, 51, 100, 700, 701, 702, 1400, 1999]):
         path = tmp_path / f"{n}.ckpt"
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             run(path, limit)
         assert run(path) == whole
 
@@ -81,7 +81,7 @@ def test_a_stop_anywhere_is_survived(tmp_path: Path) -> None:
 def test_many_stops_in_one_run(tmp_path: Path) -> None:
     path = tmp_path / "run.ckpt"
     for limit in range(60, 2000, 170):
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             run(path, limit)
     assert run(path) == run(None)
 
@@ -110,7 +110,7 @@ def test_without_every_the_clock_decides(tmp_path: Path, monkeypatch: pytest.Mon
     path = tmp_path / "run.ckpt"
     agent = StopsAfter(GAME.agent_view, seed=3)
     agent.limit = 1500
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         play(principal(), agent, 2000, GAME, checkpoint=path)
     assert path.exists()
     other = StopsAfter(GAME.agent_view, seed=3)
@@ -126,7 +126,7 @@ def test_without_every_the_clock_decides(tmp_path: Path, monkeypatch: pytest.Mon
 )
 def test_another_run_is_refused(tmp_path: Path, change: dict[str, Any], sentence: str) -> None:
     path = tmp_path / "run.ckpt"
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         run(path, 1000)
     with pytest.raises(sc.InputError, match=sentence):
         run(path, **change)
@@ -138,14 +138,14 @@ def test_a_checkpoint_of_other_versions_is_refused(
     path = tmp_path / "run.ckpt"
     run(path)
     monkeypatch.setattr(sc, "__version__", "99")
-    with pytest.raises(sc.InputError, match='expected a run with versions {"stackcast": "99"'):
+    with pytest.raises(sc.InputError, match=r'expected a run with versions {"stackcast": "99"'):
         run(path)
 
 
 def test_damaged_checkpoints_are_refused_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "run.ckpt"
     rounds = path.with_name("run.ckpt.rounds")
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         run(path, 1000)
     good, good_rounds = path.read_bytes(), rounds.read_bytes()
     for damaged, damaged_rounds, sentence in (
@@ -164,7 +164,7 @@ def test_damaged_checkpoints_are_refused_in_one_sentence(tmp_path: Path) -> None
 
 def test_what_was_half_written_is_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "run.ckpt"
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         run(path, 1000)
     with path.with_name("run.ckpt.rounds").open("ab") as file:
         file.write(b"half a part")
@@ -200,7 +200,7 @@ def test_a_principal_that_does_not_repeat_itself_is_noticed(tmp_path: Path) -> N
         who = Fickle(GAME.principal_view, FIRST)
         return play(who, agent, 2000, checkpoint=path, every=100)
 
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         fickle(1000)
     with pytest.raises(sc.InputError, match="a principal that commits again to what it did"):
         fickle(2000)

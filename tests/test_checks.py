@@ -28,7 +28,7 @@ GAMES = {
         [[0.9, 0.1, 0.4], [0.2, 0.8, 0.5], [0.3, 0.4, 0.9]],
     ),
     "1×1": sc.FiniteGame([[1.0]], [[2.0]]),
-    "2×4, ties": sc.FiniteGame(np.ones((2, 4)), [[1, 1, 0, -5], [0, 0, 1, 1e3]]),
+    "2×4, ties": sc.FiniteGame(np.ones((2, 4)), [[1.0, 1, 0, -5], [0.0, 0, 1, 1e3]]),
     "constrained": sc.FiniteGame(
         [[1, 3], [0, 2]],
         [[1, 0], [0, 1]],
@@ -50,11 +50,15 @@ def variants(name: str) -> list[dict[str, Any]]:
     return choices
 
 
+def builder(name: str, game: sc.FiniteGame, choice: dict[str, Any]) -> Callable[[], Any]:
+    return lambda: agents.find(name)(game.agent_view, seed=5, **choice)
+
+
 @pytest.mark.parametrize("name", agents.names())
 def test_every_agent_keeps_the_contract(name: str) -> None:
     for game in GAMES.values():
         for choice in variants(name):
-            check_agent(lambda g=game, c=choice: agents.find(name)(g.agent_view, seed=5, **c))
+            check_agent(builder(name, game, choice))
 
 
 @pytest.mark.parametrize(
@@ -342,5 +346,5 @@ def test_registries_know_the_names() -> None:
     assert agents.find("Hedge") is Hedge
     assert principals.find("Fixed") is Fixed
     assert set(agents.names()) >= {"BestResponse", "BlumMansour", "FollowTheLeader", "Hedge"}
-    with pytest.raises(sc.InputError, match="agents: expected one of .*Hedge.*, found 'Hedgehog'"):
+    with pytest.raises(sc.InputError, match=r"agents: expected one of .*Hedge.*, found 'Hedgehog'"):
         agents.find("Hedgehog")

@@ -21,6 +21,7 @@ GAME = sc.FiniteGame(
     [[0.2, 0.9, 0.1], [0.7, 0.3, 0.5], [0.4, 0.8, 0.6]],
     [[0.9, 0.1, 0.4], [0.2, 0.8, 0.5], [0.3, 0.4, 0.9]],
 )
+PHASE: Any = 3
 OTHER = sc.FiniteGame(GAME.principal_payoffs, GAME.agent_payoffs, agent_actions=["a", "b", "c"])
 
 
@@ -49,12 +50,12 @@ def sequence(rounds: int = 600) -> Any:
 
 
 def same_rounds(a: Transcript, b: Transcript) -> bool:
-    return (
-        np.array_equal(a.strategies, b.strategies)
-        and np.array_equal(a.responses, b.responses)
-        and (a.forecasts is None) == (b.forecasts is None)
-        and (a.forecasts is None or np.array_equal(a.forecasts, b.forecasts))
-    )
+    if a.forecasts is None or b.forecasts is None:
+        forecasts = a.forecasts is b.forecasts
+    else:
+        forecasts = np.array_equal(a.forecasts, b.forecasts)
+    same = np.array_equal(a.strategies, b.strategies) and np.array_equal(a.responses, b.responses)
+    return same and forecasts
 
 
 @pytest.mark.parametrize("name", agents.names())
@@ -181,7 +182,7 @@ def test_bad_commitments_are_named(what: Any, sentence: str) -> None:
     [
         (lambda: Block([0.5, float("nan")]), "strategy, entry 2: expected a finite number"),
         (lambda: Block([1.0], 0), "rounds: expected a whole number of at least 1, found 0"),
-        (lambda: Block([1.0], 1, 3), "phase: expected a text"),
+        (lambda: Block([1.0], 1, PHASE), "phase: expected a text"),
         (lambda: Fixed(GAME.principal_view, [1, 1, 1]), "strategy: expected probabilities"),
         (lambda: PhaseSwitch(GAME.principal_view, [[1, 0, 0]], [1, 2]), "rounds: expected 1"),
         (lambda: PhaseSwitch(GAME.principal_view, [], []), "strategies: expected at least one"),
@@ -237,8 +238,9 @@ def test_responses_may_be_points(tmp_path: Path) -> None:
 def test_recommendations_start_without_an_answer() -> None:
     principal = Fixed(GAME.principal_view, [0, 0, 1])
     assert isinstance(principal.result, Recommendation)
-    assert principal.result.response is None
-    assert np.isnan(principal.result.value)
+    before = principal.result
+    assert before.response is None
+    assert np.isnan(before.value)
     play(principal, BestResponse(GAME.agent_view), 10)
     assert principal.result.response == 2
     assert principal.result.value == 0.6
@@ -263,7 +265,8 @@ class Forecasting(Hedge):
         return Responses(y, np.full(len(y), self.made - 1), new)
 h = np.random.default_rng(0).dirichlet(np.ones(3), 100_000)
 principal = PhaseSwitch(game.principal_view, list(h), [100] * 100_000)
-t = play(principal, Forecasting(game.agent_view), 10_000_000, game, checkpoint=sys.argv[1] + ".ckpt")
+agent = Forecasting(game.agent_view)
+t = play(principal, agent, 10_000_000, game, checkpoint=sys.argv[1] + ".ckpt")
 t.save(sys.argv[1])
 assert Transcript.load(sys.argv[1]) == t
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)

@@ -18,6 +18,7 @@ from stackcast.principals import PhaseSwitch
 from stackcast.protocol import play
 
 if TYPE_CHECKING:
+    from stackcast._validation import FloatArray
     from stackcast.protocol import Agent, Transcript
 
 # Column 0 is d: the preference order of ties is the order of the columns.
@@ -38,13 +39,14 @@ def separation(agent: Agent, s: int, beta: float, after: int) -> tuple[Transcrip
     return t, slice(s, s + length)
 
 
-def prefix_errors(t: Transcript) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def prefix_errors(t: Transcript) -> FloatArray:
     """Return the calibration error over rounds 1..t for every t, the larger of the two bins."""
     assert t.forecasts is not None
     gap = t.strategies - t.forecasts
     bins = np.eye(2)[t.responses]
     sums = (bins[:, :, None] * gap[:, None, :]).cumsum(axis=0)
-    return np.abs(sums).max(axis=(1, 2)) / np.arange(1, t.rounds + 1)
+    errors: FloatArray = np.abs(sums).max(axis=(1, 2)) / np.arange(1, t.rounds + 1)
+    return errors
 
 
 @pytest.mark.parametrize("beta", [0.25, 0.5, 1.0])

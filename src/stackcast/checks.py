@@ -1,7 +1,7 @@
 """Contract checks for agents, principals and forecasters: the package's own, and yours.
 
 Each check takes a *factory*, a function without arguments that builds the player from scratch with
-the same seed every time, and raises an ``AssertionError`` of one sentence if the contract is broken:
+the same seed every time, and raises an ``AssertionError`` of one sentence if a contract is broken:
 
     >>> import stackcast as sc
     >>> from stackcast.checks import check_agent
@@ -149,8 +149,8 @@ def check_forecaster(factory: Callable[[], Forecaster]) -> None:
     """Check that a forecaster keeps the contract of :class:`Forecaster`.
 
     Its forecasts lie in the space of the outcomes and stand until the outcome is observed; the same
-    seed gives the same forecasts; many rounds at once give the same forecasts as one by one, none of
-    which moves when the outcome of its own round is changed; a restored forecaster goes on as if
+    seed gives the same forecasts; many rounds at once give the same forecasts as one by one, none
+    of which moves when the outcome of its own round is changed; a restored forecaster goes on as if
     nothing had happened; its memory does not grow with the rounds; it changes nothing that it is
     given.
 
@@ -196,8 +196,8 @@ def check_forecaster(factory: Callable[[], Forecaster]) -> None:
     _forecasts(name, twin, outcomes[:3])
     state = decode_state(name, saved, name)
     twin.restore(state)
-    rest = [_forecasts(name, forecaster, outcomes[30:]) for forecaster in (half, twin)]
-    _require(np.array_equal(*rest), f"{name} goes on differently after it was restored")
+    rest, twins = (_forecasts(name, f, outcomes[30:]) for f in (half, twin))
+    _require(np.array_equal(rest, twins), f"{name} goes on differently after it was restored")
     _require(
         encode_state(name, state) == saved, f"{name} changes the state that it was restored from"
     )
@@ -272,7 +272,7 @@ def _check_restoring(name: str, factory: Callable[[], Agent], script: list[Block
 
 
 def _check_order(name: str, factory: Callable[[], Agent], script: list[Block]) -> None:
-    """The answer to a round must not move when only that round's strategy is changed."""
+    """Require that the answer to a round stays when only that round's strategy is changed."""
     agent, twin = factory(), factory()
     others = _script(agent.view.space, len(script), "others")
     known = 0

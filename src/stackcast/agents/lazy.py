@@ -43,8 +43,8 @@ class Lazy(Learner):
     Before each round it asks whether, whatever the strategy of this round, the error over rounds
     1..t would stay within r(t) in every bin if it kept its forecast. If so it keeps it. If not, it
     takes the next 64 forecasts of an adaptive forecaster that learns from such rounds alone, and
-    then keeps the last of them if it can afford to. With t·r(t) non-decreasing, the error over rounds 1..t is at most
-    r(t) plus the adaptive forecaster's own error.
+    then keeps the last of them if it can afford to. With t·r(t) non-decreasing, the error over
+    rounds 1..t is at most r(t) plus the adaptive forecaster's own error.
 
     Parameters
     ----------
@@ -165,7 +165,8 @@ class Lazy(Learner):
         t = np.arange(self._played + 1.0, self._played + rounds + 1.0)
         if isinstance(self._budget, tuple):
             constant, exponent = self._budget
-            return constant * t ** (1.0 - exponent)
+            limits: FloatArray = constant * t ** (1.0 - exponent)
+            return limits
         return t * np.asarray(self._budget(t), dtype=np.float64)
 
     def _ask(

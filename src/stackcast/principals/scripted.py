@@ -123,7 +123,7 @@ class PhaseSwitch(_Scripted):
     """Holds a few strategies one after the other: the exploiter of mean-based learners.
 
     Against an agent that trusts averages (follow-the-leader, Hedge), a principal can earn more than
-    the Stackelberg value by a change that the averages notice late (Deng, Schneider and Sivan 2019).
+    the Stackelberg value by a change that averages notice late (Deng, Schneider and Sivan 2019).
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class PhaseSwitch(_Scripted):
         self, view: PrincipalView, strategies: Sequence[npt.ArrayLike], rounds: Sequence[int]
     ) -> None:
         checked = [
-            view.space.check(f"strategies, entry {i}", h) for i, h in enumerate(strategies, start=1)
+            _accepted(view, f"strategies, entry {i}", h) for i, h in enumerate(strategies, start=1)
         ]
         if not checked:
             raise InputError("strategies", "at least one strategy", "none")
@@ -196,10 +196,7 @@ class Replay(_Scripted):
         first = np.ones(len(rows), dtype=bool)
         first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
         at = np.flatnonzero(first)
-        kept = rows[at].copy()
-        for n, t in enumerate(at):
-            if not fits(view.space, rows[t]):
-                kept[n] = view.space.check(f"strategies, row {t + 1}", rows[t])
+        kept = np.array([_accepted(view, f"strategies, row {t + 1}", rows[t]) for t in at])
         super().__init__(view, _kept(kept), np.diff(np.append(at, len(rows))), ["replay"])
 
     @property
@@ -213,6 +210,13 @@ class Replay(_Scripted):
             "rounds": int(self._ends[-1]),
             "sequence": hashlib.sha256(content).hexdigest()[:32],
         }
+
+
+def _accepted(view: PrincipalView, field: str, strategy: npt.ArrayLike) -> FloatArray:
+    if isinstance(strategy, np.ndarray) and strategy.dtype == np.float64:
+        if fits(view.space, strategy):
+            return strategy
+    return view.space.check(field, strategy)
 
 
 def _kept(array: FloatArray) -> FloatArray:
