@@ -125,16 +125,21 @@ def test_the_bound_of_hedge_is_not_idle() -> None:
 
 
 def test_adaptive_hedge_has_no_external_regret_on_any_interval() -> None:
-    for name, p, u, scale in plays(AdaptiveHedge, 1200):
+    """The theorem for every start's lifetime, and its chain of lifetimes for every interval."""
+    for name, p, u, scale in plays(AdaptiveHedge, 1400):
         rounds, k = u.shape
-        sums = np.vstack([np.zeros(k), (u - (p * u).sum(axis=1)[:, None]).cumsum(axis=0)])
+        r = (u - (p * u).sum(axis=1)[:, None]) / scale
+        sums = np.vstack([np.zeros(k), r.cumsum(axis=0)])
+        sizes = np.vstack([np.zeros(k), np.abs(r).cumsum(axis=0)])
         ends = np.arange(1, rounds + 1)
         logs = np.log(k * ends * (2.5 + 1.5 * np.log1p(ends)))
         for s in range(rounds):
-            regret = (sums[s + 1 :] - sums[s]).max(axis=1)
-            length = ends[: rounds - s]
-            bound = scale * 3.42 * np.sqrt(3 * length * logs[s:])
-            assert (regret <= bound).all(), (name, s)
+            start = s + 1
+            regret = sums[s + 1 :] - sums[s]
+            bound = np.sqrt(3 * (sizes[s + 1 :] - sizes[s]) * logs[s:, None])
+            lifetime = rounds if s == 0 else 4 * (start & -start) + 1
+            assert (regret[:lifetime] <= bound[:lifetime] + 1e-9).all(), (name, s)
+            assert (regret.max(axis=1) <= 3.42 * np.sqrt(3 * ends[: rounds - s] * logs[s:])).all()
 
 
 def test_adaptive_hedge_is_adaptive_where_hedge_is_not() -> None:

@@ -213,9 +213,9 @@ class Replay(_Scripted):
 
 
 def _accepted(view: PrincipalView, field: str, strategy: npt.ArrayLike) -> FloatArray:
-    if isinstance(strategy, np.ndarray) and strategy.dtype == np.float64:
-        if fits(view.space, strategy):
-            return strategy
+    known = isinstance(strategy, np.ndarray) and strategy.dtype == np.float64
+    if known and fits(view.space, strategy):
+        return strategy
     return view.space.check(field, strategy)
 
 
