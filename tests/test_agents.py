@@ -321,6 +321,34 @@ def test_weights_stay_finite_after_ten_million_rounds() -> None:
         assert answers.min() >= 0
 
 
+@pytest.mark.parametrize("name", agents.names())
+def test_the_state_of_another_agent_is_refused(name: str) -> None:
+    agent = agents.find(name)(MILKING.agent_view)
+    other = agents.find("FollowTheLeader" if name == "Hedge" else "Hedge")
+    states: list[dict[str, Any]] = [
+        agents.find(name)(ODD.agent_view).state(),
+        agents.find(name)(MILKING.agent_view, seed=1).state(),
+        other(MILKING.agent_view).state(),
+        {},
+    ]
+    for state in states:
+        with pytest.raises(sc.InputError, match="state: expected one of"):
+            agent.restore(state)
+
+
+@pytest.mark.parametrize("name", sorted({*agents.names()} - {"QuantalResponse"}))
+def test_units_do_not_matter(name: str) -> None:
+    """A factor of two and a power of it change no bit of the play."""
+    h = random_walk(300, 3, "units")
+    for factor in (2.0, 2.0**-20):
+        other = ODD.rescaled(agent=(factor, 0.0))
+        one, two = (
+            play(Replay(g.principal_view, h), agents.find(name)(g.agent_view, seed=3), 300)
+            for g in (ODD, other)
+        )
+        np.testing.assert_array_equal(one.responses, two.responses)
+
+
 @pytest.mark.parametrize(
     ("build", "sentence"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint, EntryPoints
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ GAMES = {
         constraints=[{"weights": {"up": 1.0}, "at_most": 0.4}],
     ),
 }
+NUMBER = 3
 VIEW = GAMES["3×3"].agent_view
 PRINCIPAL_VIEW = GAMES["3×3"].principal_view
 
@@ -348,3 +350,20 @@ def test_registries_know_the_names() -> None:
     assert set(agents.names()) >= {"BestResponse", "BlumMansour", "FollowTheLeader", "Hedge"}
     with pytest.raises(sc.InputError, match=r"agents: expected one of .*Hedge.*, found 'Hedgehog'"):
         agents.find("Hedgehog")
+
+
+def test_other_distributions_add_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    added = EntryPoints(
+        [
+            EntryPoint("Peeks", f"{__name__}:Peeks", "stackcast.agents"),
+            EntryPoint("Hedge", f"{__name__}:Peeks", "stackcast.agents"),
+            EntryPoint("Number", f"{__name__}:NUMBER", "stackcast.agents"),
+        ]
+    )
+    monkeypatch.setattr("stackcast.protocol.registry.entry_points", added.select)
+    assert "Peeks" in agents.names()
+    assert agents.find("Peeks").__name__ == "Peeks"
+    assert agents.find("Hedge") is Hedge
+    assert "Peeks" not in principals.names()
+    with pytest.raises(sc.InputError, match="entry point Number: expected a class, found 3"):
+        agents.find("Number")

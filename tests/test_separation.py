@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import stackcast as sc
+from stackcast._random import stream
 from stackcast.agents import AdaptiveHedge, Calibrated, Lazy, NonAdaptive
 from stackcast.principals import PhaseSwitch
 from stackcast.protocol import play
@@ -99,3 +100,26 @@ def test_non_adaptive_calibration_is_honest_over_all_rounds() -> None:
     t, _ = separation(NonAdaptive(GAME.agent_view), 10_000, 0.25, after=10_000)
     rounds = np.arange(1, t.rounds + 1)
     assert (prefix_errors(t) <= 1.5 * np.sqrt(np.log(4 * rounds) / rounds)).all()
+
+
+def worst_window(t: Transcript, length: int) -> float:
+    """Return the largest error of a window of that many rounds, times √length."""
+    assert t.forecasts is not None
+    gap = t.strategies - t.forecasts
+    sums = (np.eye(2)[t.responses][:, :, None] * gap[:, None, :]).cumsum(axis=0)
+    sums = np.concatenate([np.zeros((1, 2, 2)), sums])
+    return float(np.abs(sums[length:] - sums[:-length]).max() / np.sqrt(length))
+
+
+def test_windows_tell_adaptive_from_non_adaptive() -> None:
+    """Forty strategies of 1,000 rounds each; prefixes of both agents are alike, windows are not."""
+    strategies = list(stream(0, "test", "windows").dirichlet([1, 1], 40))
+    worst, prefix = {}, {}
+    for make in (Calibrated, NonAdaptive):
+        principal = PhaseSwitch(GAME.principal_view, strategies, [1000] * 40)
+        t = play(principal, make(GAME.agent_view), 40_000, GAME)
+        worst[make] = [worst_window(t, length) for length in (50, 200, 500)]
+        prefix[make] = prefix_errors(t)[-1]
+    assert max(worst[Calibrated]) < 1.5
+    assert worst[NonAdaptive][1] > 2.0
+    assert max(prefix.values()) < 1.5 / np.sqrt(40_000)

@@ -213,8 +213,11 @@ class Replay(_Scripted):
 
 
 def _accepted(view: PrincipalView, field: str, strategy: npt.ArrayLike) -> FloatArray:
-    known = isinstance(strategy, np.ndarray) and strategy.dtype == np.float64
-    if known and fits(view.space, strategy):
+    if (
+        isinstance(strategy, np.ndarray)
+        and strategy.dtype == np.float64
+        and fits(view.space, strategy)
+    ):
         return strategy
     return view.space.check(field, strategy)
 
