@@ -14,8 +14,9 @@ forecast is not, what they all share is kept as two numbers.
 
 Which starts are kept is the rule of the forecaster:
 
-- ``"streaming"``: start s = odd·2^a for 4·2^a + 1 rounds, O(log t) of them at a time, and start 1 for
-  ever with a small prior: what a start that has gone left behind is repaired by the permanent one;
+- ``"streaming"``: start s = odd·2^a for 4·2^a + 1 rounds, O(log t) of them at a time, all with the
+  same prior, and start 1 for ever: what a start that has gone left behind is repaired by it. Every
+  interval from s on contains an awake start in its first half, which costs a constant in the bound;
 - ``"all"``: every round is a start, prior 1/s², the paper to the letter, O(t) work a round;
 - ``"first"``: start 1 alone, calibrated over the whole time but not on every interval.
 """
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
 StartRule = Literal["streaming", "all", "first"]
 START_RULES: tuple[StartRule, ...] = get_args(StartRule)
 
-#: The permanent start's prior is e to this, where every start of the stream has prior 1.
-PERMANENT_LOG_PRIOR = -4.0
+#: The permanent start's prior is e to this, where every start of the stream has prior 1: enough to
+#: repair what starts leave behind when they go, too little to hold on to the past after a change
+#: (measured from −8 to 12: below 2 the first fails, above 10 the second).
+PERMANENT_LOG_PRIOR = 5.0
 
 _STREAMING, _ALL, _FIRST = 0, 1, 2
 _NEVER = np.iinfo(np.int64).max
