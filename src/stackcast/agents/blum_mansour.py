@@ -24,8 +24,8 @@ class BlumMansour(RegretLearner):
     """Plays the stationary distribution of k copies of Hedge, copy i being paid for response i.
 
     Copy i recommends a distribution q_i; the mixture p solves p = pQ; copy i gains p_i·u. Its rate
-    2√(ln k / (1 + Σ p_i²)) follows its own share, so that its regret is at most √((1 + Σ p_i²) ln k)
-    and the expected swap regret, against every sequence and for every T at once, at most
+    2√(ln k / (1 + Σ p_i²)) follows its own share: its regret is at most √((1 + Σ p_i²) ln k), and
+    the expected swap regret, against every sequence and for every T at once, at most
     √(k (T + k) ln k), in units of the widest difference that a response makes.
 
     No principal earns more than the Stackelberg value against it in the long run.
@@ -64,9 +64,9 @@ class BlumMansour(RegretLearner):
         _mix(self._totals, self._shares, np.empty((k, k)), mixture)
         return mixture
 
-    def _play(self, observations: FloatArray, responses: IntArray) -> None:
+    def _play(self, gains: FloatArray, responses: IntArray) -> None:
         uniforms = self._answers.random(len(responses))
-        _blum_mansour(self._totals, self._shares, self._gains(observations), uniforms, responses)
+        _blum_mansour(self._totals, self._shares, gains, uniforms, responses)
 
     def _memory(self) -> State:
         return {"totals": self._totals.copy(), "shares": self._shares.copy()}
