@@ -1,6 +1,14 @@
-"""Calibration: errors on every interval, rates, and the certificates made of them."""
+"""Calibration: forecasters calibrated on every interval, and the profile that proves it."""
 
 from stackcast.calibration.bands import BandTest, band_test, calibration_band
+from stackcast.calibration.binnings import (
+    BestResponseBinning,
+    Binning,
+    FunctionBinning,
+    GridBinning,
+    TentBinning,
+    ThresholdBinning,
+)
 from stackcast.calibration.certificate import ForecastCertificate, certify
 from stackcast.calibration.errors import (
     bin_errors,
@@ -8,19 +16,32 @@ from stackcast.calibration.errors import (
     decision_bins,
     foster_vohra_score,
 )
+from stackcast.calibration.forecaster import AdaptiveForecaster, ForecastBlock
+from stackcast.calibration.minimax import outgoing_point, two_adjacent_points
 from stackcast.calibration.profile import CalibrationProfile, WorstInterval, calibration_profile
 from stackcast.calibration.rates import AdaptiveRate, CustomRate, PowerRate, Rate
+from stackcast.calibration.recalibration import Recalibration, Recalibrator, recalibrate
 from stackcast.calibration.tables import ForecastTable, certify_forecasts, read_forecasts
 
 __all__ = [
+    "AdaptiveForecaster",
     "AdaptiveRate",
     "BandTest",
+    "BestResponseBinning",
+    "Binning",
     "CalibrationProfile",
     "CustomRate",
+    "ForecastBlock",
     "ForecastCertificate",
     "ForecastTable",
+    "FunctionBinning",
+    "GridBinning",
     "PowerRate",
     "Rate",
+    "Recalibration",
+    "Recalibrator",
+    "TentBinning",
+    "ThresholdBinning",
     "WorstInterval",
     "band_test",
     "bin_errors",
@@ -31,5 +52,8 @@ __all__ = [
     "certify_forecasts",
     "decision_bins",
     "foster_vohra_score",
+    "outgoing_point",
     "read_forecasts",
+    "recalibrate",
+    "two_adjacent_points",
 ]

@@ -1,0 +1,296 @@
+"""Player 1: sleeping experts by AdaNormalHedge, as differences of running totals.
+
+An expert (s, i, j, σ) wakes in round s and bets that the forecasts of bin i are too low (σ = +) or
+too high (σ = −) in coordinate j: its gain in a round is G = w_i(p)·σ·(h_j − p_j). With r half the
+difference between its gain and the mixture's (gains lie in [−1, 1], AdaNormalHedge wants |r| ≤ 1;
+on other spaces: gain differences over twice the widest coordinate), R = Σ r and C = Σ |r| over the
+rounds in which it was awake, its weight is proportional to (Appendix of the paper)
+
+    prior · ½(Φ(R+1, C+1) − Φ(R−1, C+1)),    Φ(R, C) = exp(max(0, R)² / 3C).
+
+Because r does not depend on s, R and C of every start are differences of totals that are kept once:
+a start is a snapshot of the totals. And because most experts of a round belong to bins in which the
+forecast is not, what they all share is kept as two numbers.
+
+Which starts are kept is the rule of the forecaster:
+
+- ``"streaming"``: start s = odd·2^a for 4·2^a + 1 rounds, O(log t) of them at a time, and start 1 for
+  ever with a small prior: what a start that has gone left behind is repaired by the permanent one;
+- ``"all"``: every round is a start, prior 1/s², the paper to the letter, O(t) work a round;
+- ``"first"``: start 1 alone, calibrated over the whole time but not on every interval.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from stackcast._validation import FloatArray
+
+    IntArray = npt.NDArray[np.int64]
+
+StartRule = Literal["streaming", "all", "first"]
+START_RULES: tuple[StartRule, ...] = get_args(StartRule)
+
+#: The permanent start's prior is e to this, where every start of the stream has prior 1.
+PERMANENT_LOG_PRIOR = -4.0
+
+_STREAMING, _ALL, _FIRST = 0, 1, 2
+_NEVER = np.iinfo(np.int64).max
+_BATCH = 2048
+
+
+class Experts(NamedTuple):
+    """What Player 1 remembers: totals, and their snapshots at the starts that are awake."""
+
+    totals: FloatArray  # (3, n·m): Σ G; Σ |r| of σ=+ and of σ=−, each less what all share
+    common: FloatArray  # (3,): Σ mixture's gain, Σ of its size, the log of the last total weight
+    born: IntArray  # (slots,): the round in which a start woke, 0 for an empty slot
+    until: IntArray  # (slots,): the last round in which it is awake
+    log_prior: FloatArray  # (slots,)
+    marks: FloatArray  # (slots, 3, n·m): the totals when it woke
+    common_marks: FloatArray  # (slots, 2)
+
+
+def new_experts(size: int, rule: StartRule, rounds: int) -> Experts:
+    """Return sleeping experts for ``size`` = n·m pairs and at least ``rounds`` rounds."""
+    slots = _slots(rule, rounds)
+    return Experts(
+        np.zeros((3, size)),
+        np.zeros(3),
+        np.zeros(slots, dtype=np.int64),
+        np.zeros(slots, dtype=np.int64),
+        np.zeros(slots),
+        np.zeros((slots, 3, size)),
+        np.zeros((slots, 2)),
+    )
+
+
+def with_room(experts: Experts, rule: StartRule, rounds: int) -> Experts:
+    """Return the same experts with slots for at least ``rounds`` rounds in all."""
+    have, need = len(experts.born), _slots(rule, rounds)
+    if need <= have:
+        return experts
+    if rule == "all":
+        need = max(need, 2 * have)
+    size = experts.totals.shape[1]
+    larger = new_experts(size, rule, 1)._replace(
+        totals=experts.totals,
+        common=experts.common,
+        born=np.zeros(need, dtype=np.int64),
+        until=np.zeros(need, dtype=np.int64),
+        log_prior=np.zeros(need),
+        marks=np.zeros((need, 3, size)),
+        common_marks=np.zeros((need, 2)),
+    )
+    for field in ("born", "until", "log_prior", "marks", "common_marks"):
+        getattr(larger, field)[:have] = getattr(experts, field)
+    return larger
+
+
+def _slots(rule: StartRule, rounds: int) -> int:
+    if rule == "streaming":
+        return 1 + 3 * max(rounds, 1).bit_length()
+    return max(rounds, 1) if rule == "all" else 1
+
+
+@njit(cache=True)
+def wake(experts: Experts, t: int, rule: int) -> None:
+    """Let the start of round ``t`` wake, and those whose time is over go."""
+    if rule == _STREAMING:
+        for slot in range(experts.born.size):
+            if experts.until[slot] < t:
+                experts.born[slot] = 0
+        if t == 1:
+            _wake_in(experts, 0, t, _NEVER, PERMANENT_LOG_PRIOR)
+        a = 0
+        while (t >> a) & 1 == 0:
+            a += 1
+        # Starts odd·2^a come every 2·2^a rounds, so three slots hold those that overlap.
+        _wake_in(experts, 1 + 3 * a + (t >> (a + 1)) % 3, t, t + (4 << a), 0.0)
+    elif rule == _ALL:
+        _wake_in(experts, t - 1, t, _NEVER, -2.0 * np.log(t))
+    elif t == 1:
+        _wake_in(experts, 0, t, _NEVER, 0.0)
+
+
+@njit(cache=True)
+def _wake_in(experts: Experts, slot: int, t: int, until: int, log_prior: float) -> None:
+    experts.born[slot] = t
+    experts.until[slot] = until
+    experts.log_prior[slot] = log_prior
+    experts.marks[slot] = experts.totals
+    experts.common_marks[slot] = experts.common[:2]
+
+
+@njit(cache=True)
+def weigh(experts: Experts, z: FloatArray) -> None:
+    """Write z_ij = Σ_s π(s,i,j,+) − π(s,i,j,−) (Section 4) into ``z``, an n·m vector."""
+    # Exponents are taken relative to the last total weight. One round moves an exponent by less
+    # than 2, so nothing overflows; only the end of a start's time can leave everything too small.
+    total = _accumulate(experts, experts.common[2], z)
+    if not 1e-250 < total < 1e250:
+        shift = _largest_exponent(experts)
+        total = _accumulate(experts, shift, z)
+        experts.common[2] = shift
+    if total > 0.0:
+        experts.common[2] += np.log(total)
+        z /= total
+    else:  # every weight is 0: the prior, which favours neither sign
+        experts.common[2] = 0.0
+        z[:] = 0.0
+
+
+@njit(cache=True)
+def _accumulate(experts: Experts, shift: float, z: FloatArray) -> float:
+    """Add up the weights, relative to e^shift, over the starts; return their sum."""
+    size = z.size
+    width = 2 * size
+    capacity = max(1, _BATCH // width)
+    regret = np.empty(capacity * width)
+    spread = np.empty(capacity * width)
+    weight = np.empty(capacity * width)
+    sums = np.zeros(width)
+    filled = 0
+    for slot in range(experts.born.size):
+        if experts.born[slot] > 0:
+            _fill(experts, slot, filled * width, shift, regret, spread, weight)
+            filled += 1
+        if filled == capacity or (filled > 0 and slot == experts.born.size - 1):
+            _weights(regret, spread, weight, filled * width)
+            for f in range(filled):
+                for x in range(width):
+                    sums[x] += weight[f * width + x]
+            filled = 0
+    total = 0.0
+    for x in range(size):
+        z[x] = sums[x] - sums[size + x]
+        total += sums[x] + sums[size + x]
+    return total
+
+
+@njit(cache=True)
+def _fill(
+    experts: Experts,
+    slot: int,
+    at: int,
+    shift: float,
+    regret: FloatArray,
+    spread: FloatArray,
+    offset: FloatArray,
+) -> None:
+    """Write R, 3(C+1) and log prior − shift of the 2·n·m experts of one start."""
+    size = experts.totals.shape[1]
+    lead = experts.common[0] - experts.common_marks[slot, 0]
+    base = experts.common[1] - experts.common_marks[slot, 1] + 1.0
+    marks = experts.marks[slot]
+    for x in range(size):
+        gain = experts.totals[0, x] - marks[0, x]
+        regret[at + x] = gain - lead
+        regret[at + size + x] = -gain - lead
+        spread[at + x] = 3.0 * (base + (experts.totals[1, x] - marks[1, x]))
+        spread[at + size + x] = 3.0 * (base + (experts.totals[2, x] - marks[2, x]))
+    offset[at : at + 2 * size] = experts.log_prior[slot] - shift
+
+
+@njit(cache=True)
+def _weights(regret: FloatArray, spread: FloatArray, weight: FloatArray, count: int) -> None:
+    """Turn the offsets in ``weight`` into weights (without the factor ½ that all share)."""
+    for x in range(count):
+        r = regret[x]
+        u = r + 1.0 if r > -1.0 else 0.0
+        inverse = 1.0 / spread[x]
+        a = u * u * inverse
+        # Φ(R+1) − Φ(R−1) = e^a (1 − e^−d); the second Φ is 1 for R below 1.
+        d = 4.0 * r * inverse if r >= 1.0 else a
+        exponent = weight[x] + a
+        weight[x] = _exp(exponent if exponent > -700.0 else -700.0) * _one_minus_exp(d)
+
+
+@njit(cache=True)
+def _largest_exponent(experts: Experts) -> float:
+    width = 2 * experts.totals.shape[1]
+    regret, spread, offset = np.empty(width), np.empty(width), np.empty(width)
+    largest = -np.inf
+    for slot in range(experts.born.size):
+        if experts.born[slot] > 0:
+            _fill(experts, slot, 0, 0.0, regret, spread, offset)
+            for x in range(width):
+                if regret[x] > -1.0:
+                    largest = max(largest, offset[x] + (regret[x] + 1.0) ** 2 / spread[x])
+    return largest if largest > -np.inf else 0.0
+
+
+@njit(cache=True)
+def _exp(x: float) -> float:
+    """Return e^x for −700 ≤ x ≤ 700, written so that a loop over it uses vector instructions."""
+    shifted = x * 1.4426950408889634 + 6755399441055744.0  # the last bits are the power of two
+    k = shifted - 6755399441055744.0
+    f = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
+    p = 2.505210838544172e-08 + f * 2.08767569878681e-09
+    p = 2.755731922398589e-07 + f * p
+    p = 2.7557319223985893e-06 + f * p
+    p = 2.48015873015873e-05 + f * p
+    p = 0.0001984126984126984 + f * p
+    p = 0.001388888888888889 + f * p
+    p = 0.008333333333333333 + f * p
+    p = 0.041666666666666664 + f * p
+    p = 0.16666666666666666 + f * p
+    p = 0.5 + f * p
+    p = 1.0 + f * p
+    p = 1.0 + f * p
+    bits = (np.float64(shifted).view(np.int64) << 52) + np.float64(p).view(np.int64)
+    return np.int64(bits).view(np.float64)
+
+
+@njit(cache=True)
+def _one_minus_exp(d: float) -> float:
+    """Return 1 − e^−d for 0 ≤ d ≤ 4/3 without cancellation, as E(2 − E) with E = 1 − e^(−d/2)."""
+    x = -0.5 * d
+    p = 7.647163731819816e-13 + x * 4.779477332387385e-14
+    p = 1.1470745597729725e-11 + x * p
+    p = 1.6059043836821613e-10 + x * p
+    p = 2.08767569878681e-09 + x * p
+    p = 2.505210838544172e-08 + x * p
+    p = 2.755731922398589e-07 + x * p
+    p = 2.7557319223985893e-06 + x * p
+    p = 2.48015873015873e-05 + x * p
+    p = 0.0001984126984126984 + x * p
+    p = 0.001388888888888889 + x * p
+    p = 0.008333333333333333 + x * p
+    p = 0.041666666666666664 + x * p
+    p = 0.16666666666666666 + x * p
+    p = 0.5 + x * p
+    p = 1.0 + x * p
+    e = -x * p
+    return e * (2.0 - e)
+
+
+@njit(cache=True)
+def learn(experts: Experts, z: FloatArray, weights: FloatArray, gap: FloatArray, per: float) -> None:
+    """Add one round to the totals.
+
+    ``weights`` are the bins of the forecast, ``gap`` is the outcome less the forecast, and gains are
+    divided by ``per``, twice the widest coordinate.
+    """
+    m = gap.size
+    mixture = 0.0
+    for i in range(weights.size):
+        if weights[i] > 0.0:
+            for j in range(m):
+                mixture += weights[i] * z[i * m + j] * gap[j]
+    mixture /= per
+    experts.common[0] += mixture
+    experts.common[1] += abs(mixture)
+    for i in range(weights.size):
+        if weights[i] > 0.0:
+            for j in range(m):
+                gain = weights[i] * gap[j] / per
+                experts.totals[0, i * m + j] += gain
+                experts.totals[1, i * m + j] += abs(gain - mixture) - abs(mixture)
+                experts.totals[2, i * m + j] += abs(gain + mixture) - abs(mixture)

@@ -1,0 +1,426 @@
+"""A forecaster that is calibrated to a binning on every interval of time (Section 4 of the paper)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stackcast._random import stream
+from stackcast._state import (
+    State,
+    generator_state,
+    load_state,
+    restored_generator,
+    save_state,
+)
+from stackcast._validation import InputError, one_of, real_number, shown, whole_number
+from stackcast.calibration import _rounds
+from stackcast.calibration.binnings import Binning
+from stackcast.calibration.experts import START_RULES, Experts, StartRule, new_experts, with_room
+from stackcast.calibration.minimax import (
+    BIN,
+    CHOSEN,
+    CLOCK_LENGTH,
+    GAMES,
+    LOGGED,
+    MISSES,
+    NEXT_ID,
+    PENDING,
+    POOLED,
+    REPEATS,
+    ROUND,
+    SUPPORT,
+    Pool,
+    insert,
+    new_nature,
+    new_pool,
+    outgoing_point,
+    search,
+)
+
+if TYPE_CHECKING:
+    import os
+
+    import numpy.typing as npt
+
+    from stackcast._validation import FloatArray
+    from stackcast.games import StrategySpace
+
+    IntArray = npt.NDArray[np.int64]
+
+_KIND = "forecaster"
+
+
+@dataclass(frozen=True, eq=False)
+class ForecastBlock:
+    """The forecasts of a block of rounds.
+
+    A forecaster uses few distinct forecasts many times, so they are stored as numbers: forecast
+    ``forecast_ids[t]`` was made in the block's round t. Ids count up over the forecaster's life;
+    the forecasts that were new in this block are the rows of ``new_forecasts``, with ids from
+    ``first_new_id`` on. ``forecasts`` writes all of them out.
+    """
+
+    forecast_ids: IntArray
+    bins: IntArray
+    first_new_id: int
+    new_forecasts: FloatArray
+    _older_ids: IntArray = field(repr=False)
+    _older: FloatArray = field(repr=False)
+
+    @property
+    def forecasts(self) -> FloatArray:
+        """The forecast of every round, as rows."""
+        result = np.empty((len(self.forecast_ids), self.new_forecasts.shape[1]))
+        new = self.forecast_ids >= self.first_new_id
+        result[new] = self.new_forecasts[self.forecast_ids[new] - self.first_new_id]
+        order = np.argsort(self._older_ids)
+        place = np.searchsorted(self._older_ids[order], self.forecast_ids[~new])
+        result[~new] = self._older[order][place]
+        result.flags.writeable = False
+        return result
+
+    def __len__(self) -> int:
+        return len(self.forecast_ids)
+
+
+class AdaptiveForecaster:
+    """Forecasts of a sequence of outcomes that are calibrated to a binning on every interval.
+
+    Whatever the outcomes, chosen by an adversary who knows the forecaster and all of its past, with
+    high probability the calibration error on every interval of L rounds is of the order of
+    √(log(n·m·L)/L) + √(log(T)/L) in each bin and coordinate (Theorem 4.1). There is nothing to tune.
+
+    Parameters
+    ----------
+    binning : Binning
+        Which forecasts are judged together.
+    space : StrategySpace, optional
+        Where outcomes and forecasts live, by default where the binning says.
+    starts : {"streaming", "all", "first"}
+        Which intervals the experts watch from their beginning: O(log t) starts a round (the
+        default), every start (the paper to the letter, O(t) time a round and O(t) memory), or the
+        first alone (calibrated over the whole time, not on every interval).
+    seed : int
+        Forecasts are drawn from a mixture; the seed fixes the draws.
+    accuracy : float
+        Player 2's mixture in round t is optimal within ``accuracy``/√t, times the widest coordinate.
+
+    Examples
+    --------
+    >>> from stackcast.calibration import ThresholdBinning
+    >>> forecaster = AdaptiveForecaster(ThresholdBinning([0.3]))
+    >>> for rain in [1, 0, 0, 1, 0, 0, 0, 0] * 20:
+    ...     p = forecaster.forecast()
+    ...     forecaster.observe([rain])
+    >>> forecaster.rounds
+    160
+    >>> block = forecaster.run(([0.25], 1000))  # 1,000 rounds of one strategy, compiled
+    >>> bool(abs(block.forecasts[-100:].mean() - 0.25) < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        binning: Binning,
+        space: StrategySpace | None = None,
+        *,
+        starts: StartRule = "streaming",
+        seed: int = 0,
+        accuracy: float = 0.05,
+    ) -> None:
+        if not isinstance(binning, Binning):
+            raise InputError("binning", "a binning", shown(binning))
+        self.binning = binning
+        self.space = binning.space if space is None else space
+        if self.space.dimension != binning.dimension:
+            raise InputError(
+                "space", f"{binning.dimension} coordinates", f"{self.space.dimension}"
+            )
+        one_of("starts", starts, START_RULES)
+        self.starts: StartRule = starts
+        self.accuracy = real_number("accuracy", accuracy, above=0.0)
+        self._rng = stream(seed, "forecaster")
+        n, m = binning.bins, binning.dimension
+        self._nature = new_nature(self.space)
+        widest = float((self._nature.high - self._nature.low).max())
+        self._per = 2.0 * widest if widest > 0 else 1.0
+        self._experts = new_experts(n * m, starts, 64)
+        # In one dimension a continuous binning has a deterministic answer.
+        line = m == 1 or (m == 2 and self.space.kind == "simplex")
+        self._outgoing = binning.continuous and line
+        self._pool = new_pool(n, binning.random and binning.continuous, self._centre())
+        self._clock = np.zeros(CLOCK_LENGTH, dtype=np.int64)
+        self._imbalance = np.zeros(n * m)
+
+    @property
+    def rounds(self) -> int:
+        """How many outcomes were observed."""
+        return int(self._clock[ROUND])
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """How hard Player 2 had to work.
+
+        ``games`` small zero-sum games were solved in ``rounds`` rounds; ``repeats`` rounds needed
+        more than one; in ``misses`` rounds the mixture stayed above its accuracy; ``value`` is what
+        nature can gain against the current mixture, ``epsilon`` what it was allowed.
+        """
+        decided = max(self.rounds + int(self._clock[PENDING]), 1)
+        return {
+            "rounds": self.rounds,
+            "games": int(self._clock[GAMES]),
+            "repeats": int(self._clock[REPEATS]),
+            "misses": int(self._clock[MISSES]),
+            "value": float(self._pool.value[0]),
+            "epsilon": 0.0 if self._outgoing else self._epsilon / decided**0.5,
+        }
+
+    def forecast(self) -> FloatArray:
+        """Return the forecast of the coming round: the same until the outcome is observed."""
+        self._decide()
+        result = self._pool.points[self._clock[CHOSEN]].copy()
+        result.flags.writeable = False
+        return result
+
+    def forecast_bin(self) -> int:
+        """Return the bin of :meth:`forecast`: for best-response bins, the agent's response."""
+        self._decide()
+        return int(self._clock[BIN])
+
+    def forecast_distribution(self) -> tuple[FloatArray, FloatArray]:
+        """Return the forecasts from which the coming one is drawn, as rows, and their probabilities.
+
+        Even an adversary who sees this before it chooses the outcome cannot break calibration.
+        """
+        self._decide()
+        count = int(self._clock[SUPPORT])
+        return self._pool.points[self._pool.support[:count]], self._pool.shares[:count].copy()
+
+    def observe(self, outcome: Any) -> None:
+        """End the round with its outcome: a strategy of the space, or the number of an action."""
+        row = self._outcome(outcome)
+        self._decide()
+        _rounds.finish(self._experts, self._pool, self._clock, self._imbalance, row, self._per)
+        self._clock[LOGGED] = self._clock[NEXT_ID]
+
+    def run(self, outcomes: Any) -> ForecastBlock:
+        """Forecast and observe many rounds, exactly as one by one but in compiled code.
+
+        Parameters
+        ----------
+        outcomes : array-like or tuple
+            A T×m array of outcomes, a vector of T action numbers, or ``(strategy, rounds)`` for the
+            same strategy in each of ``rounds`` rounds.
+        """
+        rows, rounds = self._outcomes(outcomes)
+        self._make_room(rounds)
+        ids, bins = np.empty(rounds, dtype=np.int64), np.empty(rounds, dtype=np.int64)
+        first, pooled = int(self._clock[LOGGED]), int(self._clock[POOLED])
+        older_ids = self._pool.ids[:pooled].copy()
+        older = self._pool.points[:pooled].copy()
+        if self.binning.compiled is not None:
+            fresh = _rounds.run_rounds(
+                *self._arguments(), self._per, np.ascontiguousarray(rows), ids, bins
+            )
+        else:
+            fresh = self._run_interpreted(rows, ids, bins)
+        for array in (ids, bins, fresh):
+            array.flags.writeable = False
+        return ForecastBlock(ids, bins, first, fresh, older_ids, older)
+
+    def state(self) -> State:
+        """Return everything that the forecaster remembers, for :meth:`restore`."""
+        return {
+            "binning": self.binning.description(),
+            "starts": self.starts,
+            "accuracy": self.accuracy,
+            "random": generator_state(self._rng),
+            "experts": {name: array.copy() for name, array in self._experts._asdict().items()},
+            "pool": {name: array.copy() for name, array in self._pool._asdict().items()},
+            "clock": self._clock.copy(),
+            "imbalance": self._imbalance.copy(),
+        }
+
+    def restore(self, state: State) -> None:
+        """Continue from ``state`` as if nothing had happened since."""
+        try:
+            own = (self.binning.description(), self.starts, self.accuracy)
+            if (state["binning"], state["starts"], state["accuracy"]) != own:
+                raise InputError(
+                    "state",
+                    f"a forecaster with {self.starts} starts, accuracy {self.accuracy:g} and the "
+                    f"binning {own[0]}",
+                    f"one with {state['starts']} starts, accuracy {state['accuracy']:g} and the "
+                    f"binning {state['binning']}",
+                )
+            rng = restored_generator(state["random"])
+            experts = Experts(**{k: np.array(v) for k, v in state["experts"].items()})
+            pool = Pool(**{k: np.array(v) for k, v in state["pool"].items()})
+            clock, imbalance = np.array(state["clock"]), np.array(state["imbalance"])
+        except (KeyError, TypeError) as error:
+            raise InputError("state", "the state of a forecaster", f"{error}") from None
+        kept = [*self._pool, self._clock, self._imbalance, self._experts.totals]
+        if [(a.shape, a.dtype) for a in kept] != [
+            (a.shape, a.dtype) for a in (*pool, clock, imbalance, experts.totals)
+        ]:
+            raise InputError("state", "the state of a forecaster of this size", "another size")
+        self._rng, self._experts, self._pool = rng, experts, pool
+        self._clock, self._imbalance = clock, imbalance
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file (see ``docs/state-files.md``)."""
+        save_state(path, _KIND, self.state())
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        binning: Binning,
+        space: StrategySpace | None = None,
+    ) -> AdaptiveForecaster:
+        """Return the forecaster that was saved at ``path``, for the same binning and space."""
+        state = load_state(path, _KIND)
+        try:
+            forecaster = cls(
+                binning, space, starts=state["starts"], accuracy=state["accuracy"]
+            )
+            forecaster.restore(state)
+        except InputError as error:
+            raise error.inside(str(path)) from None
+        except KeyError as error:
+            raise InputError(str(path), "the state of a forecaster", f"no {error}") from None
+        return forecaster
+
+    @property
+    def _epsilon(self) -> float:
+        return self.accuracy * self._per / 2.0
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return (
+            self._experts,
+            self._pool,
+            self._clock,
+            self._nature,
+            self.binning.compiled,
+            self._imbalance,
+            self._rng,
+            START_RULES.index(self.starts),
+            self._outgoing,
+            self.binning.random,
+            self._epsilon,
+        )
+
+    def _make_room(self, rounds: int) -> None:
+        self._experts = with_room(self._experts, self.starts, self.rounds + rounds)
+
+    def _centre(self) -> FloatArray:
+        """Return a point in the middle of the space: the first forecast."""
+        m = self.space.dimension
+        if self.space.kind == "simplex":
+            return np.full(m, 1.0 / m)
+        axes = np.vstack([np.eye(m), -np.eye(m)])
+        return np.mean([self.space.support_point(axis) for axis in axes], axis=0)
+
+    def _outcome(self, outcome: Any) -> FloatArray:
+        if isinstance(outcome, int | np.integer) and self.space.kind == "simplex":
+            action = whole_number("outcome", outcome)
+            if action >= self.space.dimension:
+                raise InputError(
+                    "outcome", f"an action below {self.space.dimension}", shown(outcome)
+                )
+            return np.eye(self.space.dimension)[action]
+        return self.space.check("outcome", outcome)
+
+    def _outcomes(self, outcomes: Any) -> tuple[FloatArray, int]:
+        if isinstance(outcomes, tuple) and len(outcomes) == 2 and np.ndim(outcomes[1]) == 0:
+            return self._outcome(outcomes[0])[None, :], whole_number("rounds", outcomes[1])
+        m = self.space.dimension
+        array = np.asarray(outcomes)
+        if array.ndim == 1 and array.dtype.kind in "iu" and self.space.kind == "simplex":
+            if array.size and not (array.min() >= 0 and array.max() < m):
+                raise InputError("outcomes", f"actions from 0 to {m - 1}", "another number")
+            return np.eye(m)[array], len(array)
+        if array.ndim != 2 or array.shape[1] != m or array.dtype.kind not in "biuf":
+            raise InputError(
+                "outcomes", f"a table with {m} columns of numbers", f"shape {array.shape}"
+            )
+        rows = array.astype(np.float64)
+        if self.space.kind == "simplex":
+            exact = bool(len(rows)) and rows.min() >= 0 and (rows.sum(axis=1) == 1).all()
+        else:
+            exact = bool(len(rows)) and _inside(self.space, rows)
+        if not exact:  # row by row: to name the wrong one, or to round what is nearly right
+            rows = np.array(
+                [self.space.check(f"outcomes, row {t + 1}", row) for t, row in enumerate(rows)]
+            ).reshape(-1, m)
+        return rows, len(rows)
+
+    def _decide(self) -> None:
+        if self._clock[PENDING]:
+            return
+        self._make_room(1)
+        if self.binning.compiled is not None:
+            _rounds.decide(*self._arguments())
+        else:
+            self._decide_interpreted()
+
+    def _decide_interpreted(self) -> None:
+        """Do what :func:`_rounds.decide` does, with a binning that is a Python function."""
+        pool, clock, z = self._pool, self._clock, self._imbalance
+        _rounds.begin(self._experts, clock, z, START_RULES.index(self.starts))
+        if self._outgoing:
+            m = self.space.dimension
+            low, high = float(self._nature.low[0]), float(self._nature.high[0])
+
+            def weights(p: float) -> FloatArray:
+                return self.binning.weights([[p, 1.0 - p][:m]])[0]
+
+            def pull(p: float) -> float:
+                return float(_rounds.weighted_pull(z, m, weights(p)))
+
+            p = outgoing_point(pull, low, high)
+            pool.value[0] = max(pull(p) * (low - p), pull(p) * (high - p))
+            _rounds.set_outgoing(pool, clock, p, np.array([p, 1.0 - p][:m]), weights(p))
+        else:
+            if clock[POOLED] == 0:
+                insert(pool, clock, pool.candidate, self.binning.weights(pool.candidate[None])[0])
+            games = int(clock[GAMES])
+            epsilon = self._epsilon / (self.rounds + 1) ** 0.5
+            reached = search(pool, clock, self._nature, z, epsilon)
+            for _ in range(_rounds.INSERTIONS):
+                if reached:
+                    break
+                insert(pool, clock, pool.candidate, self.binning.weights(pool.candidate[None])[0])
+                reached = search(pool, clock, self._nature, z, epsilon)
+            _rounds.end_search(clock, games, reached)
+        _rounds.draw(pool, clock, self._rng, self.binning.random)
+
+    def _run_interpreted(self, rows: FloatArray, ids: IntArray, bins: IntArray) -> FloatArray:
+        pool, clock = self._pool, self._clock
+        fresh: list[FloatArray] = []
+        for r in range(len(ids)):
+            self._decide()
+            new = [
+                (int(pool.ids[slot]), pool.points[slot].copy())
+                for slot in range(clock[POOLED])
+                if pool.ids[slot] >= clock[LOGGED]
+            ]
+            fresh += [point for _, point in sorted(new, key=lambda entry: entry[0])]
+            clock[LOGGED] = clock[NEXT_ID]
+            ids[r], bins[r] = pool.ids[clock[CHOSEN]], clock[BIN]
+            outcome = rows[0 if len(rows) == 1 else r]
+            _rounds.finish(self._experts, pool, clock, self._imbalance, outcome, self._per)
+        return np.array(fresh).reshape(-1, self.space.dimension)
+
+
+def _inside(space: StrategySpace, rows: FloatArray) -> bool:
+    """Tell whether every row lies in the space, within its usual tolerance."""
+    tolerance = 1e-9
+    return bool(
+        np.isfinite(rows).all()
+        and (rows @ space.inequality_rows.T <= space.inequality_bounds + tolerance).all()
+        and (np.abs(rows @ space.equality_rows.T - space.equality_bounds) <= tolerance).all()
+    )
