@@ -10,10 +10,11 @@ thresholds. The corrector plays the paper's game (Section 4) with two kinds of o
 All gains lie in [−1, 1], the second is linear in y too, and against a nature who draws y with
 probability h the answer p = h makes every calibration term 0 in the mean and the second −(h − q)².
 So Player 2 can hold the game's value to 0, and Player 1 (sleeping experts, streaming starts, as in
-the forecaster) has no regret on any interval. Hence
+the forecaster) has no regret on any interval. Staying close has a prior e^loyalty times that of the
+other objectives, so that a model is left alone until the evidence against it has some weight. Hence
 
 **Guarantee.** Whatever the outcomes and the model, with probability 1 − δ on *every* interval of L
-rounds, up to a constant factor of ρ = √(log(N·L)/L) + √(log(T/δ)/L) with N objectives,
+rounds, with ρ = √((log(N·L) + loyalty)/L) + √(log(T/δ)/L), N objectives, and up to a constant,
 
 1. the calibration error of each decision, and of each decision within each cell, is at most ρ;
 2. the mean squared error (Brier score) of p exceeds that of q by at most ρ;
@@ -21,12 +22,12 @@ rounds, up to a constant factor of ρ = √(log(N·L)/L) + √(log(T/δ)/L) with
 
 (3 follows from 2: given the past, the mean of the loss is then exactly (p_t − q_t)².)
 
-**Player 2 in closed form.** With z_i the imbalance of decision i (in q_t's cell) and ζ > 0 the weight
-of staying close, nature's pull on a forecast p of decision i is B(p) = z_i − 2ζ(p − q). Where B
-vanishes, p = q + z_i/(2ζ), the expected gain is −ζ(p − q)² whatever the outcome. Starting from q
-and going the way the pull points, the first p is taken where B vanishes, or the end of [0, 1], or
-a threshold θ at which B jumps from + to −: there p = θ, and the *decision* is drawn with the odds
-that make the mean pull 0, again with gain −ζ(θ − q)².
+**Player 2 in closed form.** With z_i the imbalance of decision i (that of q_t's cell included) and
+ζ the weight of staying close, nature's pull on a forecast p of decision i is B(p) = z_i − 2ζ(p−q).
+Where B vanishes, at p = q + z_i/(2ζ), the gain is −ζ(p − q)² whatever the outcome. From q one goes
+the way the pull points, to the first p where B vanishes, or the end of [0, 1], or a threshold θ at
+which B jumps from + to −: there p = θ, and the *decision* is drawn with the odds that make the mean
+pull 0, again with gain −ζ(θ − q)².
 """
 
 from __future__ import annotations
@@ -81,7 +82,12 @@ class Recalibration:
 
 
 def recalibrate(
-    forecasts: Any, outcomes: Any, thresholds: Any = 0.5, cells: int = 10, seed: int = 0
+    forecasts: Any,
+    outcomes: Any,
+    thresholds: Any = 0.5,
+    cells: int = 10,
+    loyalty: float = 3.0,
+    seed: int = 0,
 ) -> Recalibration:
     """Correct the probabilities of a yes/no event, each before its own outcome is known.
 
@@ -95,20 +101,25 @@ def recalibrate(
         Decisions: a forecast at or above a threshold is on its upper side.
     cells : int
         The corrections are calibrated within each of so many equal cells of the original too.
+    loyalty : float
+        How much evidence (in natural logarithms) it takes to move away from the original: with 0
+        corrections come sooner and are rougher, with 10 they are smooth and late.
     seed : int
         For the decisions that are drawn at a threshold.
 
     Examples
     --------
-    A model that says 0.8 where 0.3 is right, and after half of the time is right:
+    A model that says 0.8, which is right for some time and then is no more:
 
     >>> rng = np.random.default_rng(0)
-    >>> truth = np.repeat([0.3, 0.8], 2000)
-    >>> result = recalibrate(np.full(4000, 0.8), rng.random(4000) < truth)
-    >>> [round(float(result.forecasts[t : t + 500].mean()), 1) for t in (1500, 3500)]
-    [0.3, 0.8]
+    >>> happened = rng.random(4000) < np.repeat([0.8, 0.3], 2000)
+    >>> result = recalibrate(np.full(4000, 0.8), happened)
+    >>> [round(float(np.abs(result.forecasts - 0.8)[t : t + 1000].mean()), 2) for t in (1000, 3000)]
+    [0.02, 0.45]
+    >>> result.added_loss < -0.1
+    True
     """
-    corrector = Recalibrator(thresholds, cells, seed)
+    corrector = Recalibrator(thresholds, cells, loyalty, seed)
     record = forecast_record(outcomes, forecasts, np.zeros(len(np.asarray(forecasts)), np.int64))
     if not record.yes_no:
         raise InputError("forecasts", "one column of probabilities", f"{record.coordinates}")
@@ -120,7 +131,7 @@ class Recalibrator:
 
     Parameters
     ----------
-    thresholds, cells, seed
+    thresholds, cells, loyalty, seed
         As for :func:`recalibrate`, which gives the same corrections for a whole record.
 
     Examples
@@ -133,13 +144,16 @@ class Recalibrator:
     True
     """
 
-    def __init__(self, thresholds: Any = 0.5, cells: int = 10, seed: int = 0) -> None:
+    def __init__(
+        self, thresholds: Any = 0.5, cells: int = 10, loyalty: float = 3.0, seed: int = 0
+    ) -> None:
         decision_bins([0.5], thresholds)  # says in one sentence what is wrong with thresholds
         self._edges = np.atleast_1d(np.asarray(thresholds, dtype=np.float64)).copy()
         self._cells = whole_number("cells", cells, at_least=1)
+        self._loyalty = real_number("loyalty", loyalty, at_least=0.0)
         self._rng = stream(seed, "recalibrator")
         decisions = len(self._edges) + 1
-        # Decisions, then decision and cell, then staying close; see _round.
+        # First the decisions, then the decisions of each cell, and last of all staying close.
         self._experts = new_experts(decisions * (self._cells + 1) + 1, "streaming", 64)
         self._imbalance = np.zeros(decisions * (self._cells + 1) + 1)
         self._pending = np.zeros(3)  # original, corrected, whether they wait for their outcome
@@ -172,6 +186,7 @@ class Recalibrator:
             q,
             self._edges,
             self._cells,
+            self._loyalty,
             self._rng.random(),
         )
         self._pending[:] = q, p, 1.0
@@ -205,6 +220,7 @@ class Recalibrator:
             record.outcomes[:, 0].copy(),
             self._edges,
             self._cells,
+            self._loyalty,
             draws,
             corrected,
         )
@@ -220,6 +236,7 @@ class Recalibrator:
         return {
             "thresholds": self._edges.copy(),
             "cells": self._cells,
+            "loyalty": self._loyalty,
             "rounds": self._rounds,
             "random": generator_state(self._rng),
             "experts": {name: array.copy() for name, array in self._experts._asdict().items()},
@@ -231,8 +248,8 @@ class Recalibrator:
         """Continue from ``state`` as if nothing had happened since."""
         try:
             same = np.array_equal(state["thresholds"], self._edges)
-            if not same or state["cells"] != self._cells:
-                raise InputError("state", "the same thresholds and cells", "others")
+            if not same or (state["cells"], state["loyalty"]) != (self._cells, self._loyalty):
+                raise InputError("state", "the same thresholds, cells and loyalty", "others")
             experts = Experts(**{name: np.array(a) for name, a in state["experts"].items()})
             rng = restored_generator(state["random"])
             imbalance, pending = np.array(state["imbalance"]), np.array(state["pending"])
@@ -253,7 +270,7 @@ class Recalibrator:
         """Return the corrector that was saved at ``path``."""
         state = load_state(path, _KIND)
         try:
-            corrector = cls(state["thresholds"], state["cells"])
+            corrector = cls(state["thresholds"], state["cells"], state["loyalty"])
             corrector.restore(state)
         except InputError as error:
             raise error.inside(str(path)) from None
@@ -276,7 +293,7 @@ def _cell(q: float, cells: int) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def _weigh(experts: Experts, z: FloatArray) -> None:
+def _weigh(experts: Experts, z: FloatArray, loyalty: float) -> None:
     """Write the imbalance of every objective into ``z``: π(+) − π(−), and the last one's π(+).
 
     Weights as in the forecaster (AdaNormalHedge), but staying close is one-sided: there is no
@@ -299,7 +316,7 @@ def _weigh(experts: Experts, z: FloatArray) -> None:
                         continue
                     spread = base + experts.totals[1 + side, x] - experts.marks[slot, 1 + side, x]
                     a = (regret + 1.0) ** 2 / (3.0 * spread)
-                    exponent = experts.log_prior[slot] + a
+                    exponent = experts.log_prior[slot] + a + (loyalty if x == size - 1 else 0.0)
                     if attempt == 0:
                         shift = max(shift, exponent)
                         continue
@@ -315,6 +332,35 @@ def _weigh(experts: Experts, z: FloatArray) -> None:
 
 
 @njit(cache=True, error_model="numpy")
+def _answer(z: FloatArray, q: float, edges: FloatArray, cells: int) -> tuple[float, float, float]:
+    """Return Player 2's answer to the imbalance z: a lower p, an upper p, and its share."""
+    own = (edges.size + 1) * (1 + _cell(q, cells))
+    close = z[z.size - 1]
+    i = _decision(q, edges)
+    pull = z[i] + z[own + i]
+    if pull == 0.0:
+        return q, q, 1.0
+    up = pull > 0.0
+    while True:
+        low = edges[i - 1] if i > 0 else 0.0
+        high = edges[i] if i < edges.size else np.inf
+        target = q + pull / (2.0 * close) if close > 0.0 else np.copysign(np.inf, pull)
+        if low <= target < high:
+            return (target, target, 1.0) if target < 1.0 else (1.0, 1.0, 1.0)
+        if (up and i == edges.size) or (not up and i == 0):
+            end = 1.0 if up else 0.0
+            return end, end, 1.0
+        edge, j = (high, i + 1) if up else (low, i - 1)
+        beyond = z[j] + z[own + j]
+        shift = 2.0 * close * (edge - q)
+        below, above = (pull, beyond) if up else (beyond, pull)
+        if below - shift >= 0.0 >= above - shift:  # the pull changes its sign at this threshold
+            share = (below - shift) / (below - above) if below > above else 1.0
+            return np.nextafter(edge, 0.0), edge, share
+        i, pull = j, beyond
+
+
+@njit(cache=True, error_model="numpy")
 def _decide(
     experts: Experts,
     z: FloatArray,
@@ -322,34 +368,14 @@ def _decide(
     q: float,
     edges: FloatArray,
     cells: int,
+    loyalty: float,
     draw: float,
 ) -> float:
-    """Return Player 2's answer to the imbalance of round ``t``."""
+    """Return the corrected forecast of round ``t``."""
     wake(experts, t, _STREAMING)
-    _weigh(experts, z)
-    decisions, cell = edges.size + 1, _cell(q, cells)
-    close = z[z.size - 1]
-    i = _decision(q, edges)
-    pull = z[i] + z[decisions * (1 + cell) + i]
-    if pull == 0.0:
-        return q
-    step = 1 if pull > 0.0 else -1
-    while True:
-        low = edges[i - 1] if i > 0 else 0.0
-        high = edges[i] if i < edges.size else 1.0
-        target = q + pull / (2.0 * close) if close > 0.0 else step * np.inf
-        if target < high and target >= low:
-            return target
-        if step * (high if step > 0 else low) == step * (1.0 if step > 0 else 0.0):
-            return high if step > 0 else low
-        edge = high if step > 0 else low
-        beyond = z[i + step] + z[decisions * (1 + cell) + i + step]
-        here, there = pull - 2.0 * close * (edge - q), beyond - 2.0 * close * (edge - q)
-        if step * there <= 0.0:  # the pull changes its sign at this threshold
-            stay = there / (there - here) if there != here else 0.5
-            upper = (draw >= stay) if step > 0 else (draw < stay)
-            return edge if upper else np.nextafter(edge, 0.0)
-        i, pull = i + step, beyond
+    _weigh(experts, z, loyalty)
+    lower, upper, share = _answer(z, q, edges, cells)
+    return upper if draw < share else lower
 
 
 @njit(cache=True, error_model="numpy")
@@ -385,10 +411,11 @@ def _run(
     outcomes: FloatArray,
     edges: FloatArray,
     cells: int,
+    loyalty: float,
     draws: FloatArray,
     corrected: FloatArray,
 ) -> None:
     for t in range(forecasts.size):
         q = forecasts[t]
-        corrected[t] = _decide(experts, z, rounds + t + 1, q, edges, cells, draws[t])
+        corrected[t] = _decide(experts, z, rounds + t + 1, q, edges, cells, loyalty, draws[t])
         _learn(experts, z, q, corrected[t], outcomes[t], edges, cells)
