@@ -21,13 +21,6 @@ rounds, with ρ = √((log(N·L) + loyalty)/L) + √(log(T/δ)/L), N objectives,
 3. if the model was right to begin with (y_t drawn from q_t), the mean of (p_t − q_t)² is at most ρ.
 
 (3 follows from 2: given the past, the mean of the loss is then exactly (p_t − q_t)².)
-
-**Player 2 in closed form.** With z_i the imbalance of decision i (that of q_t's cell included) and
-ζ the weight of staying close, nature's pull on a forecast p of decision i is B(p) = z_i − 2ζ(p−q).
-Where B vanishes, at p = q + z_i/(2ζ), the gain is −ζ(p − q)² whatever the outcome. From q one goes
-the way the pull points, to the first p where B vanishes, or the end of [0, 1], or a threshold θ at
-which B jumps from + to −: there p = θ, and the *decision* is drawn with the odds that make the mean
-pull 0, again with gain −ζ(θ − q)².
 """
 
 from __future__ import annotations
@@ -36,13 +29,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from stackcast._random import stream
 from stackcast._state import State, generator_state, load_state, restored_generator, save_state
 from stackcast._validation import InputError, real_number, shown, whole_number
+from stackcast.calibration._recalibration_kernel import decide, learn_round, run_rounds
 from stackcast.calibration.errors import decision_bins, forecast_record
-from stackcast.calibration.experts import START_RULES, Experts, new_experts, wake, with_room
+from stackcast.calibration.experts import Experts, new_experts, with_room
 
 if TYPE_CHECKING:
     import os
@@ -54,7 +47,6 @@ if TYPE_CHECKING:
     IntArray = npt.NDArray[np.int64]
 
 _KIND = "recalibrator"
-_STREAMING = START_RULES.index("streaming")
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +171,7 @@ class Recalibrator:
                 )
             return float(self._pending[1])
         self._experts = with_room(self._experts, "streaming", self._rounds + 1)
-        p = _decide(
+        p = decide(
             self._experts,
             self._imbalance,
             self._rounds + 1,
@@ -198,7 +190,7 @@ class Recalibrator:
         if not self._pending[2]:
             raise InputError("outcome", "a forecast to be corrected first", shown(outcome))
         q, p, _ = self._pending
-        _learn(self._experts, self._imbalance, q, p, y, self._edges, self._cells)
+        learn_round(self._experts, self._imbalance, q, p, y, self._edges, self._cells)
         self._pending[2] = 0.0
         self._rounds += 1
 
@@ -212,7 +204,7 @@ class Recalibrator:
         self._experts = with_room(self._experts, "streaming", self._rounds + len(q))
         draws = self._rng.random(len(q))
         corrected = np.empty(len(q))
-        _run(
+        run_rounds(
             self._experts,
             self._imbalance,
             self._rounds,
@@ -277,145 +269,3 @@ class Recalibrator:
         except KeyError as error:
             raise InputError(str(path), "the state of a recalibrator", f"no {error}") from None
         return corrector
-
-
-@njit(cache=True, error_model="numpy")
-def _decision(p: float, edges: FloatArray) -> int:
-    i = 0
-    while i < edges.size and p >= edges[i]:
-        i += 1
-    return i
-
-
-@njit(cache=True, error_model="numpy")
-def _cell(q: float, cells: int) -> int:
-    return min(int(q * cells), cells - 1)
-
-
-@njit(cache=True, error_model="numpy")
-def _weigh(experts: Experts, z: FloatArray, loyalty: float) -> None:
-    """Write the imbalance of every objective into ``z``: π(+) − π(−), and the last one's π(+).
-
-    Weights as in the forecaster (AdaNormalHedge), but staying close is one-sided: there is no
-    expert who wants the correction to be no better than the original.
-    """
-    size, shift = z.size, -np.inf
-    for attempt in range(2):
-        z[:] = 0.0
-        total = 0.0
-        for slot in range(experts.born.size):
-            if experts.born[slot] == 0:
-                continue
-            lead = experts.common[0] - experts.common_marks[slot, 0]
-            base = experts.common[1] - experts.common_marks[slot, 1] + 1.0
-            for x in range(size):
-                gain = experts.totals[0, x] - experts.marks[slot, 0, x]
-                for side in range(2 if x < size - 1 else 1):
-                    regret = (gain if side == 0 else -gain) - lead
-                    if regret <= -1.0:
-                        continue
-                    spread = base + experts.totals[1 + side, x] - experts.marks[slot, 1 + side, x]
-                    a = (regret + 1.0) ** 2 / (3.0 * spread)
-                    exponent = experts.log_prior[slot] + a + (loyalty if x == size - 1 else 0.0)
-                    if attempt == 0:
-                        shift = max(shift, exponent)
-                        continue
-                    d = 4.0 * regret / (3.0 * spread) if regret >= 1.0 else a
-                    weight = -np.exp(exponent - shift) * np.expm1(-d)
-                    total += weight
-                    z[x] += weight if side == 0 else -weight
-    if total > 0.0:
-        z /= total
-    else:  # every weight is 0: the prior, which favours neither sign and wants to stay close
-        z[:] = 0.0
-        z[size - 1] = 1.0
-
-
-@njit(cache=True, error_model="numpy")
-def _answer(z: FloatArray, q: float, edges: FloatArray, cells: int) -> tuple[float, float, float]:
-    """Return Player 2's answer to the imbalance z: a lower p, an upper p, and its share."""
-    own = (edges.size + 1) * (1 + _cell(q, cells))
-    close = z[z.size - 1]
-    i = _decision(q, edges)
-    pull = z[i] + z[own + i]
-    if pull == 0.0:
-        return q, q, 1.0
-    up = pull > 0.0
-    while True:
-        low = edges[i - 1] if i > 0 else 0.0
-        high = edges[i] if i < edges.size else np.inf
-        target = q + pull / (2.0 * close) if close > 0.0 else np.copysign(np.inf, pull)
-        if low <= target < high:
-            return (target, target, 1.0) if target < 1.0 else (1.0, 1.0, 1.0)
-        if (up and i == edges.size) or (not up and i == 0):
-            end = 1.0 if up else 0.0
-            return end, end, 1.0
-        edge, j = (high, i + 1) if up else (low, i - 1)
-        beyond = z[j] + z[own + j]
-        shift = 2.0 * close * (edge - q)
-        below, above = (pull, beyond) if up else (beyond, pull)
-        if below - shift >= 0.0 >= above - shift:  # the pull changes its sign at this threshold
-            share = (below - shift) / (below - above) if below > above else 1.0
-            return np.nextafter(edge, 0.0), edge, share
-        i, pull = j, beyond
-
-
-@njit(cache=True, error_model="numpy")
-def _decide(
-    experts: Experts,
-    z: FloatArray,
-    t: int,
-    q: float,
-    edges: FloatArray,
-    cells: int,
-    loyalty: float,
-    draw: float,
-) -> float:
-    """Return the corrected forecast of round ``t``."""
-    wake(experts, t, _STREAMING)
-    _weigh(experts, z, loyalty)
-    lower, upper, share = _answer(z, q, edges, cells)
-    return upper if draw < share else lower
-
-
-@njit(cache=True, error_model="numpy")
-def _learn(
-    experts: Experts,
-    z: FloatArray,
-    q: float,
-    p: float,
-    y: float,
-    edges: FloatArray,
-    cells: int,
-) -> None:
-    """Add a round to the totals; gains are halved so that regrets lie in [−1, 1]."""
-    decisions, last = edges.size + 1, z.size - 1
-    i = _decision(p, edges)
-    inside = decisions * (1 + _cell(q, cells)) + i
-    gap, loss = 0.5 * (y - p), 0.5 * ((p - y) ** 2 - (q - y) ** 2)
-    mixture = (z[i] + z[inside]) * gap + z[last] * loss
-    experts.common[0] += mixture
-    experts.common[1] += abs(mixture)
-    for x, gain in ((i, gap), (inside, gap), (last, loss)):
-        experts.totals[0, x] += gain
-        experts.totals[1, x] += abs(gain - mixture) - abs(mixture)
-        experts.totals[2, x] += abs(gain + mixture) - abs(mixture)
-
-
-@njit(cache=True, error_model="numpy")
-def _run(
-    experts: Experts,
-    z: FloatArray,
-    rounds: int,
-    forecasts: FloatArray,
-    outcomes: FloatArray,
-    edges: FloatArray,
-    cells: int,
-    loyalty: float,
-    draws: FloatArray,
-    corrected: FloatArray,
-) -> None:
-    for t in range(forecasts.size):
-        q = forecasts[t]
-        corrected[t] = _decide(experts, z, rounds + t + 1, q, edges, cells, loyalty, draws[t])
-        _learn(experts, z, q, corrected[t], outcomes[t], edges, cells)
