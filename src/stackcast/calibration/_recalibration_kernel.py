@@ -46,28 +46,29 @@ def _weigh(experts: Experts, z: FloatArray, loyalty: float) -> None:
     Weights as in the forecaster (AdaNormalHedge), but staying close is one-sided: there is no
     expert who wants the correction to be no better than the original.
     """
-    size, shift = z.size, -np.inf
+    size, shift, total = z.size, -np.inf, 0.0
+    now, led, last = experts.totals, 3 * size, experts.totals.size - 1
     for attempt in range(2):
         z[:] = 0.0
-        total = 0.0
-        for slot in range(experts.born.size):
-            if experts.born[slot] == 0:
+        for slot in range(experts.starts.shape[0]):
+            if experts.starts[slot, 0] == 0:
                 continue
-            lead = experts.common[0] - experts.common_marks[slot, 0]
-            base = experts.common[1] - experts.common_marks[slot, 1] + 1.0
+            then = experts.marks[slot]
+            lead, base = now[led] - then[led], now[led + 1] - then[led + 1] + 1.0
             for x in range(size):
-                gain = experts.totals[0, x] - experts.marks[slot, 0, x]
+                gain = now[x] - then[x]
                 for side in range(2 if x < size - 1 else 1):
                     regret = (gain if side == 0 else -gain) - lead
                     if regret <= -1.0:
                         continue
-                    spread = base + experts.totals[1 + side, x] - experts.marks[slot, 1 + side, x]
-                    a = (regret + 1.0) ** 2 / (3.0 * spread)
-                    exponent = experts.log_prior[slot] + a + (loyalty if x == size - 1 else 0.0)
+                    at = (1 + side) * size + x
+                    spread = 3.0 * (base + now[at] - then[at])
+                    a = (regret + 1.0) ** 2 / spread
+                    exponent = then[last] + a + (loyalty if x == size - 1 else 0.0)
                     if attempt == 0:
                         shift = max(shift, exponent)
                         continue
-                    d = 4.0 * regret / (3.0 * spread) if regret >= 1.0 else a
+                    d = 4.0 * regret / spread if regret >= 1.0 else a
                     weight = -np.exp(exponent - shift) * np.expm1(-d)
                     total += weight
                     z[x] += weight if side == 0 else -weight
@@ -141,12 +142,13 @@ def learn_round(
     inside = decisions * (1 + _cell(q, cells)) + i
     gap, loss = 0.5 * (y - p), 0.5 * ((p - y) ** 2 - (q - y) ** 2)
     mixture = (z[i] + z[inside]) * gap + z[last] * loss
-    experts.common[0] += mixture
-    experts.common[1] += abs(mixture)
+    now, size = experts.totals, z.size
+    now[3 * size] += mixture
+    now[3 * size + 1] += abs(mixture)
     for x, gain in ((i, gap), (inside, gap), (last, loss)):
-        experts.totals[0, x] += gain
-        experts.totals[1, x] += abs(gain - mixture) - abs(mixture)
-        experts.totals[2, x] += abs(gain + mixture) - abs(mixture)
+        now[x] += gain
+        now[size + x] += abs(gain - mixture) - abs(mixture)
+        now[2 * size + x] += abs(gain + mixture) - abs(mixture)
 
 
 @njit(cache=True, error_model="numpy")
