@@ -35,6 +35,9 @@ def audit(
             show_default=False,
         ),
     ] = None,
+    rate: Annotated[
+        float, typer.Option("--rate", help="The constant c of the rate c·√(log(k·m·L)/L).")
+    ] = 1.0,
     shortest: Annotated[
         int, typer.Option("--shortest", help="The shortest intervals that the verdict covers.")
     ] = 1,
@@ -58,7 +61,7 @@ def audit(
     try:
         if forecasts is None:
             raise InputError("audit", "--forecasts FILE", "nothing to audit")
-        _audit_forecasts(forecasts, threshold, lengths, shortest, level, figure, as_json)
+        _audit_forecasts(forecasts, threshold, lengths, rate, shortest, level, figure, as_json)
     except InputError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
@@ -68,6 +71,7 @@ def _audit_forecasts(
     path: Path,
     threshold: list[float] | None,
     lengths: str | None,
+    rate: float,
     shortest: int,
     level: float,
     figure: Path | None,
@@ -76,7 +80,7 @@ def _audit_forecasts(
     from stackcast.calibration import certify_forecasts
 
     certificate = certify_forecasts(
-        path, threshold or None, _whole_numbers(lengths), shortest=shortest, level=level
+        path, threshold or None, _whole_numbers(lengths), rate, shortest=shortest, level=level
     )
     if figure is not None:
         from stackcast.report.calibration_figure import save_profile
