@@ -123,7 +123,7 @@ def decide(
     wake(experts, t, _STREAMING)
     _weigh(experts, z, loyalty)
     lower, upper, share = answer(z, q, edges, cells)
-    return upper if draw < share else lower
+    return float(upper if draw < share else lower)
 
 
 @entry
