@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from stackcast.calibration._compiling import entry, inner
 from stackcast.calibration.experts import START_RULES, Experts, wake
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _STREAMING = START_RULES.index("streaming")
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _decision(p: float, edges: FloatArray) -> int:
     i = 0
     while i < edges.size and p >= edges[i]:
@@ -34,12 +34,12 @@ def _decision(p: float, edges: FloatArray) -> int:
     return i
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _cell(q: float, cells: int) -> int:
     return min(int(q * cells), cells - 1)
 
 
-@njit(cache=True, error_model="numpy")
+@inner
 def _weigh(experts: Experts, z: FloatArray, loyalty: float) -> None:
     """Write the imbalance of every objective into ``z``: π(+) − π(−), and the last one's π(+).
 
@@ -79,7 +79,7 @@ def _weigh(experts: Experts, z: FloatArray, loyalty: float) -> None:
         z[size - 1] = 1.0
 
 
-@njit(cache=True, error_model="numpy")
+@entry
 def answer(z: FloatArray, q: float, edges: FloatArray, cells: int) -> tuple[float, float, float]:
     """Return Player 2's answer to the imbalance z: a lower p, an upper p, and its share."""
     own = (edges.size + 1) * (1 + _cell(q, cells))
@@ -108,7 +108,7 @@ def answer(z: FloatArray, q: float, edges: FloatArray, cells: int) -> tuple[floa
         i, pull = j, beyond
 
 
-@njit(cache=True, error_model="numpy")
+@entry
 def decide(
     experts: Experts,
     z: FloatArray,
@@ -123,10 +123,10 @@ def decide(
     wake(experts, t, _STREAMING)
     _weigh(experts, z, loyalty)
     lower, upper, share = answer(z, q, edges, cells)
-    return upper if draw < share else lower
+    return float(upper if draw < share else lower)
 
 
-@njit(cache=True, error_model="numpy")
+@entry
 def learn_round(
     experts: Experts,
     z: FloatArray,
@@ -151,7 +151,7 @@ def learn_round(
         now[2 * size + x] += abs(gain + mixture) - abs(mixture)
 
 
-@njit(cache=True, error_model="numpy")
+@entry
 def run_rounds(
     experts: Experts,
     z: FloatArray,
