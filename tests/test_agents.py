@@ -106,7 +106,7 @@ def plays(make: type[Any], rounds: int) -> list[tuple[str, FloatArray, FloatArra
 
 
 def test_hedge_has_no_external_regret_at_any_time() -> None:
-    for name, p, u, scale in plays(Hedge, 1500):
+    for name, p, u, scale in plays(Hedge, 1000):
         t = np.arange(1, len(u) + 1)
         regret = (u.cumsum(axis=0) - (p * u).sum(axis=1).cumsum()[:, None]).max(axis=1)
         bound = scale * np.sqrt(t * np.log(u.shape[1]))
@@ -126,7 +126,7 @@ def test_the_bound_of_hedge_is_not_idle() -> None:
 
 def test_adaptive_hedge_has_no_external_regret_on_any_interval() -> None:
     """The theorem for every start's lifetime, and its chain of lifetimes for every interval."""
-    for name, p, u, scale in plays(AdaptiveHedge, 1400):
+    for name, p, u, scale in plays(AdaptiveHedge, 1000):
         rounds, k = u.shape
         r = (u - (p * u).sum(axis=1)[:, None]) / scale
         sums = np.vstack([np.zeros(k), r.cumsum(axis=0)])
@@ -155,7 +155,7 @@ def test_adaptive_hedge_is_adaptive_where_hedge_is_not() -> None:
 
 
 def test_blum_mansour_has_no_swap_regret_at_any_time() -> None:
-    for name, p, u, scale in plays(BlumMansour, 1500):
+    for name, p, u, scale in plays(BlumMansour, 1000):
         k = u.shape[1]
         t = np.arange(1, len(u) + 1)
         # What always playing j instead of i would have gained, summed over i at the best j.

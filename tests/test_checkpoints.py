@@ -72,7 +72,7 @@ def test_killed_runs_end_as_if_nothing_had_happened(tmp_path: Path, kills: int) 
 
 def test_a_stop_anywhere_is_survived(tmp_path: Path) -> None:
     whole = run(None)
-    for n, limit in enumerate([1, 49, 50, 51, 100, 700, 701, 702, 1400, 1999]):
+    for n, limit in enumerate([1, 50, 51, 700, 702, 1999]):
         path = tmp_path / f"{n}.ckpt"
         with pytest.raises(StoppedError):
             run(path, limit)

@@ -58,9 +58,10 @@ def builder(name: str, game: sc.FiniteGame, choice: dict[str, Any]) -> Callable[
 
 @pytest.mark.parametrize("name", agents.names())
 def test_every_agent_keeps_the_contract(name: str) -> None:
-    for game in GAMES.values():
-        for choice in variants(name):
-            check_agent(builder(name, game, choice))
+    for choice in variants(name):
+        check_agent(builder(name, GAMES["3×3"], choice))
+    for odd in ("1×1", "2×4, ties", "constrained"):
+        check_agent(builder(name, GAMES[odd], variants(name)[-1]))
 
 
 @pytest.mark.parametrize(
