@@ -6,9 +6,11 @@ distributions add their own by entry points in the group ``stackcast.agents``.
 
 from stackcast.agents.adaptive_hedge import AdaptiveHedge
 from stackcast.agents.blum_mansour import BlumMansour
+from stackcast.agents.calibrated import Calibrated, NonAdaptive
 from stackcast.agents.follow_the_leader import FollowTheLeader
 from stackcast.agents.hedge import Hedge
 from stackcast.agents.informed import BestResponse, QuantalResponse
+from stackcast.agents.lazy import Lazy
 from stackcast.protocol.registry import Registry
 
 _registry = Registry(
@@ -17,8 +19,11 @@ _registry = Registry(
         "AdaptiveHedge": AdaptiveHedge,
         "BestResponse": BestResponse,
         "BlumMansour": BlumMansour,
+        "Calibrated": Calibrated,
         "FollowTheLeader": FollowTheLeader,
         "Hedge": Hedge,
+        "Lazy": Lazy,
+        "NonAdaptive": NonAdaptive,
         "QuantalResponse": QuantalResponse,
     },
 )
@@ -28,8 +33,11 @@ __all__ = [
     "AdaptiveHedge",
     "BestResponse",
     "BlumMansour",
+    "Calibrated",
     "FollowTheLeader",
     "Hedge",
+    "Lazy",
+    "NonAdaptive",
     "QuantalResponse",
     "find",
     "names",

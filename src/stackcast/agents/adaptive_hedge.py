@@ -72,13 +72,13 @@ class AdaptiveHedge(RegretLearner):
         _mix(starts, snapshots, self._regrets, self._played + 1, mixture)
         return mixture
 
-    def _play(self, observations: FloatArray, responses: IntArray) -> None:
+    def _play(self, gains: FloatArray, responses: IntArray) -> None:
         _adaptive_hedge(
             self._regrets,
             self._starts,
             self._snapshots,
             self._played,
-            self._gains(observations),
+            gains,
             self._answers.random(len(responses)),
             responses,
         )

@@ -34,10 +34,7 @@ CHUNK = 1 << 16
 
 
 class Learner(ABC):
-    """An agent that answers first and then learns from the strategy or from an action drawn.
-
-    A subclass plays a chunk of rounds in :meth:`_play` and keeps its memory in arrays.
-    """
+    """An agent that answers first and then learns from the strategy or from an action drawn."""
 
     informed = False
 
@@ -45,9 +42,7 @@ class Learner(ABC):
         self._view = view
         self._seed = whole_number("seed", seed)
         self._feedback = one_of("feedback", feedback, ("strategy", "action"))
-        self._answers = stream(seed, "agent", "responses")
         self._actions = stream(seed, "agent", "sampled actions")
-        self._played = 0
 
     @property
     def view(self) -> AgentView:
@@ -59,25 +54,15 @@ class Learner(ABC):
         """The name, the seed and the parameters of this agent."""
         return {"name": type(self).__name__, "seed": self._seed, "feedback": self._feedback}
 
+    @abstractmethod
     def respond(self, block: Block) -> Responses:
         """Answer every round of the block, and learn from it."""
-        strategy = fitting(self._view, block.strategy)
-        responses = np.empty(block.rounds, dtype=np.int64)
-        for start in range(0, block.rounds, CHUNK):
-            chunk = responses[start : start + CHUNK]
-            self._play(self._observations(strategy, len(chunk)), chunk)
-            self._played += len(chunk)
-        return Responses(responses)
 
     def _observations(self, strategy: FloatArray, rounds: int) -> FloatArray:
         """Return what is observed: one row for all rounds, or one for each."""
         if self._feedback == "strategy":
             return strategy[None, :]
         return drawn_actions(strategy, self._actions.random(rounds))
-
-    @abstractmethod
-    def _play(self, observations: FloatArray, responses: IntArray) -> None:
-        """Fill in the responses, learning from each observation after its response."""
 
     @abstractmethod
     def _memory(self) -> State:
@@ -89,36 +74,64 @@ class Learner(ABC):
 
     def state(self) -> State:
         """Return all that the agent remembers."""
-        return {
-            "played": self._played,
-            "answers": generator_state(self._answers),
-            "actions": generator_state(self._actions),
-            **self._memory(),
-        }
+        return {"actions": generator_state(self._actions), **self._memory()}
 
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
-        self._played = state["played"]
-        self._answers = restored_generator(state["answers"])
         self._actions = restored_generator(state["actions"])
         self._recall(state)
 
 
-class RegretLearner(Learner):
-    """A learner that draws each response from a mixture and learns from utilities in [0, 1].
+class UtilityLearner(Learner):
+    """A learner from utilities alone: what each response would have earned in each round.
 
     Utilities are shifted by the least of the round and divided by the widest difference that a
-    response can make (:attr:`AgentView.scale`): neither changes regrets but for the unit.
+    response can make (:attr:`AgentView.scale`), so that they lie in [0, 1]: neither changes regrets
+    but for the unit. A subclass plays some rounds in :meth:`_play`.
     """
+
+    def __init__(self, view: AgentView, *, seed: int = 0, feedback: Feedback = "strategy") -> None:
+        super().__init__(view, seed=seed, feedback=feedback)
+        self._answers = stream(seed, "agent", "responses")
+        self._played = 0
+
+    def respond(self, block: Block) -> Responses:
+        """Answer every round of the block, and learn from it."""
+        view, strategy = self._view, fitting(self._view, block.strategy)
+        responses = np.empty(block.rounds, dtype=np.int64)
+        for start in range(0, block.rounds, CHUNK):
+            chunk = responses[start : start + CHUNK]
+            seen = self._observations(strategy, len(chunk))
+            self._play(unit_gains(seen, view.payoffs, view.offsets, view.scale), chunk)
+            self._played += len(chunk)
+        return Responses(responses)
+
+    @abstractmethod
+    def _play(self, gains: FloatArray, responses: IntArray) -> None:
+        """Fill in the responses, learning from each row of gains after its response.
+
+        ``gains`` has one row for all rounds, or one for each.
+        """
+
+    def state(self) -> State:
+        """Return all that the agent remembers."""
+        answers = generator_state(self._answers)
+        return {"played": self._played, "answers": answers, **super().state()}
+
+    def restore(self, state: State) -> None:
+        """Go on from where ``state`` was taken."""
+        super().restore(state)
+        self._played = state["played"]
+        self._answers = restored_generator(state["answers"])
+
+
+class RegretLearner(UtilityLearner):
+    """A learner that draws each response from a mixture."""
 
     @property
     @abstractmethod
     def mixture(self) -> FloatArray:
         """The distribution from which the next response is drawn."""
-
-    def _gains(self, observations: FloatArray) -> FloatArray:
-        view = self._view
-        return unit_gains(observations, view.payoffs, view.offsets, view.scale)
 
 
 def fitting(view: AgentView, strategy: FloatArray) -> FloatArray:

@@ -64,9 +64,9 @@ class BlumMansour(RegretLearner):
         _mix(self._totals, self._shares, np.empty((k, k)), mixture)
         return mixture
 
-    def _play(self, observations: FloatArray, responses: IntArray) -> None:
+    def _play(self, gains: FloatArray, responses: IntArray) -> None:
         uniforms = self._answers.random(len(responses))
-        _blum_mansour(self._totals, self._shares, self._gains(observations), uniforms, responses)
+        _blum_mansour(self._totals, self._shares, gains, uniforms, responses)
 
     def _memory(self) -> State:
         return {"totals": self._totals.copy(), "shares": self._shares.copy()}

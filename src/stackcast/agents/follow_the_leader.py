@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from stackcast._validation import one_of
-from stackcast.agents.base import Learner, unit_gains
+from stackcast.agents.base import UtilityLearner
 from stackcast.games import BEST_RESPONSE_TOLERANCE
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stackcast.games import AgentView, TieRule
 
 
-class FollowTheLeader(Learner):
+class FollowTheLeader(UtilityLearner):
     """Plays the response with the most utility so far; fictitious play.
 
     It has no regret guarantee (alternating strategies defeat it) and can be milked beyond the
@@ -61,11 +61,10 @@ class FollowTheLeader(Learner):
         """The name, the seed and the parameters of this agent."""
         return {**super().settings, "ties": self._ties}
 
-    def _play(self, observations: FloatArray, responses: IntArray) -> None:
-        view, rounds = self._view, len(responses)
+    def _play(self, gains: FloatArray, responses: IntArray) -> None:
+        rounds = len(responses)
         at_random = self._ties == "random"
         uniforms = self._answers.random(rounds) if at_random else np.zeros(rounds)
-        gains = unit_gains(observations, view.payoffs, view.offsets, view.scale)
         _follow(self._totals, self._played, gains, uniforms, responses, BEST_RESPONSE_TOLERANCE)
 
     def _memory(self) -> State:

@@ -58,9 +58,9 @@ class Hedge(RegretLearner):
         softmax(self._totals, learning_rate(len(weights), self._played + 1.0), weights)
         return weights / weights.sum()
 
-    def _play(self, observations: FloatArray, responses: IntArray) -> None:
+    def _play(self, gains: FloatArray, responses: IntArray) -> None:
         uniforms = self._answers.random(len(responses))
-        _hedge(self._totals, self._played, self._gains(observations), uniforms, responses)
+        _hedge(self._totals, self._played, gains, uniforms, responses)
 
     def _memory(self) -> State:
         return {"totals": self._totals.copy()}
