@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
+from stackcast._validation import PROBABILITY_TOLERANCE
 from stackcast.games import BEST_RESPONSE_TOLERANCE
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
-    from stackcast.games import FiniteGame
+    from stackcast.games import FiniteGame, StrategySpace
     from stackcast.protocol import Transcript
 
 #: Forecasts whose best responses are found at once, so that the temporary table stays small.
@@ -38,7 +39,7 @@ class Tallies:
     best : int
         Rounds whose response was a best response to h_t.
     rational : int
-        Rounds whose response was a best response to p_t.
+        Rounds whose response was a best response to p_t, and p_t a strategy of the game.
     ruled : int
         Rounds whose response has weight under the tie rule.
     """
@@ -65,11 +66,14 @@ def tally(transcript: Transcript, game: FiniteGame, ties: str | None) -> Tallies
     table, ids = transcript.forecast_table, transcript.forecast_ids
     k, m = len(agent.agent_actions), agent.space.dimension
     known = table is not None and ids is not None
-    tied = np.zeros((0, k), dtype=np.bool_)
+    tied, inside = np.zeros((0, k), dtype=np.bool_), np.zeros(0, dtype=np.bool_)
     if table is not None and ids is not None:
-        tied = np.empty((len(table), k), dtype=np.bool_)
+        tied, inside = np.empty((len(table), k), dtype=np.bool_), np.ones(len(table), np.bool_)
         for start in range(0, len(table), _CHUNK):
-            tied[start : start + _CHUNK] = agent.best_responses(table[start : start + _CHUNK])
+            rows = table[start : start + _CHUNK]
+            tied[start : start + _CHUNK] = agent.best_responses(rows)
+            if game.space.kind != "simplex":
+                inside[start : start + _CHUNK] = _inside(game.space, rows)
     rule = {None: 0, "lowest": 1, "random": 2}[ties] if known else 0
     found = _tally(
         transcript.block_strategies,
@@ -80,6 +84,7 @@ def tally(transcript: Transcript, game: FiniteGame, ties: str | None) -> Tallies
         np.zeros(0, np.int32) if ids is None else ids,
         np.zeros((0, m)) if table is None else table,
         tied,
+        inside,
         rule,
         principal.payoffs,
         principal.offsets,
@@ -102,6 +107,15 @@ def tally(transcript: Transcript, game: FiniteGame, ties: str | None) -> Tallies
     )
 
 
+def _inside(space: StrategySpace, rows: FloatArray) -> npt.NDArray[np.bool_]:
+    over = rows @ space.inequality_rows.T - space.inequality_bounds
+    off = np.abs(rows @ space.equality_rows.T - space.equality_bounds)
+    kept: npt.NDArray[np.bool_] = np.all(
+        np.column_stack([over, off]) <= PROBABILITY_TOLERANCE, axis=1
+    )
+    return kept
+
+
 @njit(cache=True)
 def _tally(
     strategies: Any,
@@ -112,6 +126,7 @@ def _tally(
     ids: Any,
     table: Any,
     tied: Any,
+    inside: Any,
     rule: int,
     principal: Any,
     principal_offsets: Any,
@@ -137,7 +152,7 @@ def _tally(
             here[y] += 1
             if len(ids) > 0:
                 f = ids[r]
-                rational += tied[f, y]
+                rational += tied[f, y] and inside[f]
                 for x in range(m):
                     forecast_sums[y, x] += table[f, x]
                 if rule > 0:

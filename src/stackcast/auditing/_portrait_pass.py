@@ -138,12 +138,12 @@ def observe(
             for j in range(k):
                 totals[j] += utilities[j]
                 cell[y, j] += utilities[j] - utilities[y]
-            if not draws and r >= age and age >= SHORTEST:
-                if age & (age - 1) == 0 or r == t + rounds[b] - 1:
-                    worst = 0.0
-                    for i in range(k):
-                        worst = max(worst, since[i] * distance[i])
-                    ratios[1] = max(ratios[1], worst / age / _rate(actions, age))
+            ends = age & (age - 1) == 0 or r == t + rounds[b] - 1
+            if ends and age >= SHORTEST and r >= age and not draws:
+                worst = 0.0
+                for i in range(k):
+                    worst = max(worst, since[i] * distance[i])
+                ratios[1] = max(ratios[1], worst / age / _rate(actions, age))
             if (r + 1) % SHORTEST == 0:
                 level, length = 0, SHORTEST
                 while True:

@@ -24,7 +24,7 @@ from stackcast.auditing.bounds import (
     utility_by_responses,
 )
 from stackcast.auditing.portraits import Portrait, portrait
-from stackcast.auditing.records import checked_record
+from stackcast.auditing.records import checked_record, unconstrained
 from stackcast.calibration import ForecastCertificate, certify
 from stackcast.solvers import solve
 
@@ -317,7 +317,8 @@ def _utility_bounds(
         lines.append(
             Bound.of("utility, from forecasts", UPPER_BOUND, utility, value + excess, unit, note)
         )
-    excess = utility_by_responses(game, tallies, value)
+    space = unconstrained(game) if draws else game.space
+    excess = utility_by_responses(game, tallies, value, space)
     note = "holds for every agent: what its answers gave away"
     lines.append(
         Bound.of("utility, from answers alone", UPPER_BOUND, utility, value + excess, unit, note)

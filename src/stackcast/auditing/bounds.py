@@ -91,12 +91,15 @@ def utility_by_forecasts(game: FiniteGame, tallies: Tallies, errors: FloatArray)
     return float(columns @ np.abs(errors).max(axis=1) / tallies.counts.sum())
 
 
-def utility_by_responses(game: FiniteGame, tallies: Tallies, value: float) -> float:
+def utility_by_responses(
+    game: FiniteGame, tallies: Tallies, value: float, space: StrategySpace
+) -> float:
     """Return what any agent at all can have given away beyond V*, from its answers alone.
 
     Σ_y (n_y/T)·min(½·range(U_P(·,y))·‖h̄_y − q‖₁ + (U_P(q,y) − V*)⁺, (max U_P(·,y) − V*)⁺), with q
     the point of the region of y that is nearest to the mean strategy h̄_y. The term with U_P(q,y) is
-    0 but for rounding, and makes the bound true for the q that was computed, whatever it is.
+    0 but for rounding, and makes the bound true for the q that was computed, whatever it is. The
+    maximum is over ``space``, where the h̄_y live.
     """
     view, regions = game.principal_view, BestResponseRegions(game)
     balanced = has_constant_sum(game.space)
@@ -104,7 +107,7 @@ def utility_by_responses(game: FiniteGame, tallies: Tallies, value: float) -> fl
     for y in np.flatnonzero(tallies.counts):
         column, offset = view.payoffs[:, y], float(view.offsets[y])
         mean = tallies.strategies[y] / tallies.counts[y]
-        highest = _support(game.space, column) + offset
+        highest = _support(space, column) + offset
         excess = max(0.0, highest - value)
         q = nearest_in_region(regions, mean, int(y))
         if q is not None:

@@ -20,13 +20,13 @@ calibration error on a window of L rounds is at least the largest of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from stackcast._validation import real_number
-from stackcast.auditing._portrait_pass import observe
+from stackcast.auditing._portrait_pass import SHORTEST, observe
 from stackcast.auditing.bounds import pair_norms
 from stackcast.auditing.records import checked_record
 from stackcast.games import BEST_RESPONSE_TOLERANCE
@@ -165,90 +165,81 @@ def portrait(
     if late >= ENOUGH:
         some, some_led, some_best = late, late_led, late_best
     lag = np.median(np.where(lags < 0, np.inf, lags)) if changes else math.nan
-    evidence: dict[str, Any] = {
-        "rounds": transcript.rounds,
-        "prefix_error": float(ratios[0]),
-        "window_error": float(ratios[1]),
-        "visible_error": math.nan if draws else float(ratios[2]),
-        "leader_share": _share(led, past),
-        "contested": 0 if draws else some,
-        "contested_leader_share": math.nan if draws else _share(some_led, some),
-        "contested_best_share": math.nan if draws else _share(some_best, some),
-        "changes": 0 if draws else changes,
-        "at_once": math.nan if draws else _share(first, changes),
-        "median_lag": math.nan if draws else float(lag),
-        "draws": draws,
-    }
+    found = Portrait(
+        label="undecided",
+        reasons=(),
+        rounds=transcript.rounds,
+        prefix_error=float(ratios[0]),
+        window_error=float(ratios[1]),
+        visible_error=math.nan if draws else float(ratios[2]),
+        leader_share=_share(led, past),
+        contested=0 if draws else some,
+        contested_leader_share=math.nan if draws else _share(some_led, some),
+        contested_best_share=math.nan if draws else _share(some_best, some),
+        changes=0 if draws else changes,
+        at_once=math.nan if draws else _share(first, changes),
+        median_lag=math.nan if draws else float(lag),
+        draws=draws,
+    )
     limit = BEYOND
     if draws:
         # Azuma–Hoeffding for all pairs and windows; the shortest window has the least rate.
-        k, m = view.payoffs.shape[1], view.payoffs.shape[0]
+        m, k = view.payoffs.shape
         pairs = math.log(max(k * k * transcript.rounds, 2) / delta)
-        limit += math.sqrt(pairs / (2 * math.log(16 * k * m)))
-    label, reasons = _judged(limit, **evidence)
-    return Portrait(label, reasons, **evidence)
+        limit += math.sqrt(pairs / (2 * math.log(SHORTEST * k * m)))
+    label, reason = _judged(found, limit)
+    return replace(found, label=label, reasons=(*_told(found, limit), *filter(None, [reason])))
 
 
-def _judged(
-    limit: float,
-    *,
-    rounds: int,
-    prefix_error: float,
-    window_error: float,
-    visible_error: float,
-    leader_share: float,
-    contested: int,
-    contested_leader_share: float,
-    contested_best_share: float,
-    changes: int,
-    at_once: float,
-    median_lag: float,
-    draws: bool,
-) -> tuple[Label, tuple[str, ...]]:
-    reasons = []
-    if draws:
-        follows = leader_share >= FOLLOWS
-        reasons.append(
+def _judged(p: Portrait, limit: float) -> tuple[Label, str]:
+    """Return the label, and what must be said with it."""
+    if p.changes and p.at_once == 1.0 and p.contested_best_share == 1.0 and p.prefix_error == 0.0:
+        return "best-responding", ""
+    if p.draws:
+        follows = p.leader_share >= FOLLOWS and max(p.prefix_error, p.window_error) > limit
+    else:
+        follows = p.contested >= ENOUGH and p.contested_leader_share >= FOLLOWS
+    if follows:
+        kept = p.prefix_error <= limit
+        also = "No prefix contradicts an agent that is calibrated in the long run." if kept else ""
+        return "mean-based", also
+    if p.prefix_error > limit:
+        return "mixture", ""
+    if p.window_error > limit:
+        return "long-run calibrated", ""
+    if p.visible_error > limit:
+        return "adaptive", ""
+    return "undecided", "No change of strategy in this record would have shown a slow agent up."
+
+
+def _told(p: Portrait, limit: float) -> list[str]:
+    """Return the evidence in sentences."""
+    told = []
+    if p.draws:
+        told += [
             "The record holds drawn actions, so best responses to the strategies cannot be seen; "
-            f"errors count as too large from {limit:.3g} times the rate on."
-        )
-        reasons.append(
-            f"{_percent(leader_share)} of the answers are the leader of the draws so far."
+            f"errors count as too large from {limit:.3g} times the rate on.",
+            f"{_percent(p.leader_share)} of the answers are the leader of the draws so far.",
+        ]
+    elif p.contested:
+        told.append(
+            f"In {p.contested:,} rounds the leader of the past is no best response: "
+            f"{_percent(p.contested_leader_share)} were answered with the leader, "
+            f"{_percent(p.contested_best_share)} with a best response."
         )
     else:
-        follows = contested >= ENOUGH and contested_leader_share >= FOLLOWS
-        if contested:
-            reasons.append(
-                f"In {contested:,} rounds the leader of the past is no best response: "
-                f"{_percent(contested_leader_share)} were answered with the leader, "
-                f"{_percent(contested_best_share)} with a best response."
-            )
-        else:
-            reasons.append("In every round the leader of the past is also a best response.")
-        if changes:
-            until = f"{median_lag:,.0f} rounds" if math.isfinite(median_lag) else "never"
-            reasons.append(
-                f"After {changes:,} changes of strategy the old answer was wrong: "
-                f"{_percent(at_once)} were answered right at once; median wait: {until}."
-            )
-    reasons.append(
-        f"The error that the answers betray is {prefix_error:.3g} times the rate on the worst "
-        f"prefix and {window_error:.3g} times on the worst other window."
+        told.append("In every round the leader of the past is also a best response.")
+    if p.changes:
+        wait = f"{p.median_lag:,.0f} rounds" if math.isfinite(p.median_lag) else "endless"
+        told.append(
+            f"Changes of strategy that made the old answer wrong: {p.changes:,}; "
+            f"{_percent(p.at_once)} of them were answered right at once, the median wait is {wait}."
+        )
+    told.append(
+        f"The error that the answers betray is {p.prefix_error:.3g} times the rate on the worst "
+        f"prefix and {p.window_error:.3g} times on the worst other window."
     )
-    if changes and at_once == 1.0 and contested_best_share == 1.0 and prefix_error == 0.0:
-        return "best-responding", tuple(reasons)
-    if follows and (not draws or max(prefix_error, window_error) > limit):
-        if prefix_error <= limit:
-            reasons.append("No prefix contradicts an agent that is calibrated in the long run.")
-        return "mean-based", tuple(reasons)
-    if prefix_error > limit:
-        return "mixture", tuple(reasons)
-    if window_error > limit:
-        return "long-run calibrated", tuple(reasons)
-    if not draws and visible_error > limit:
-        return "adaptive", tuple(reasons)
-    reasons.append("No change of strategy in this record would have shown a slow agent up.")
-    return "undecided", tuple(reasons)
+    return told
 
 
 def _share(part: int, whole: int) -> float:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stackcast._validation import InputError
-from stackcast.games import FiniteGame, StrategySpace
+from stackcast.games import StrategySpace
 
 if TYPE_CHECKING:
+    from stackcast._validation import FloatArray
+    from stackcast.games import FiniteGame
     from stackcast.protocol import Transcript
 
 #: Strategies that are checked at once, so that the temporary table stays small.
@@ -36,10 +38,21 @@ def checked_record(
     strategies, table = transcript.block_strategies, transcript.forecast_table
     if strategies.shape[1] != m:
         raise InputError("strategies", f"{m} numbers a round", f"{strategies.shape[1]}")
-    # Drawn actions, and forecasts of them, need not satisfy constraints on mixtures.
-    space = StrategySpace.simplex(m) if draws and isinstance(game, FiniteGame) else game.space
-    for start in range(0, len(strategies), _CHUNK):
-        space.check_all("strategies", strategies[start : start + _CHUNK])
     if table is not None and table.shape[1] != m:
         raise InputError("forecasts", f"{m} numbers a round", f"{table.shape[1]}")
+    # Drawn actions, and forecasts of them, need not satisfy constraints on mixtures.
+    free = unconstrained(game)
+    _check_all("strategies", strategies, free if draws else game.space)
+    if table is not None:
+        _check_all("forecasts", table, free)
     return game, draws
+
+
+def unconstrained(game: FiniteGame) -> StrategySpace:
+    """Return where drawn actions and their mixtures live: the space without its constraints."""
+    return StrategySpace.simplex(game.space.dimension) if game.constraints else game.space
+
+
+def _check_all(field: str, rows: FloatArray, space: StrategySpace) -> None:
+    for start in range(0, len(rows), _CHUNK):
+        space.check_all(field, rows[start : start + _CHUNK])

@@ -35,10 +35,11 @@ def sentences(audit: Audit) -> list[str]:
         f"Over {audit.rounds:,} rounds the principal earned {audit.average_utility:.6g} a round; "
         f"V* is {audit.value:.6g}, so {abs(audit.regret):.4g} a round was {side} against it."
     ]
-    if audit.exploration is not None and audit.commitment is not None:
+    before, after = audit.exploration, audit.commitment
+    if before is not None and after is not None:
         told.append(
-            f"Of this regret, {audit.exploration.share:.4g} comes from {audit.exploration.rounds:,} "
-            f"rounds of exploration and {audit.commitment.share:.4g} from the commitment."
+            f"Of this regret, {before.share:.4g} comes from {before.rounds:,} rounds of "
+            f"exploration and {after.share:.4g} from the commitment."
         )
     what = "drawn action" if audit.draws else "strategy"
     told.append(
