@@ -6,9 +6,8 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import linprog
-
 from reference import stackelberg_values
+from scipy.optimize import linprog
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
@@ -42,7 +41,10 @@ def audited(transcript: Transcript, game: FiniteGame, ties: str | None = None) -
             for a in tied[:1] if ties == "lowest" else tied:
                 weights[t, a] = 1 / (1 if ties == "lowest" else len(tied))
         errors = [
-            max(abs(sum(weights[t, a] * (h[t, x] - p[t, x]) for t in range(T))) for x in range(len(h[0])))
+            max(
+                abs(sum(weights[t, a] * (h[t, x] - p[t, x]) for t in range(T)))
+                for x in range(len(h[0]))
+            )
             / T
             for a in range(k)
         ]
@@ -81,7 +83,9 @@ def vertices(agent: FloatArray, action: int) -> FloatArray:
     """All corners of a best-response region, by trying every choice of tight constraints."""
     m, k = agent.shape
     scale = np.abs(agent).max() or 1.0
-    rows = np.vstack([np.eye(m), *[(agent[:, action] - agent[:, j])[None] / scale for j in range(k)]])
+    rows = np.vstack(
+        [np.eye(m), *[(agent[:, action] - agent[:, j])[None] / scale for j in range(k)]]
+    )
     corners = []
     for tight in itertools.combinations(range(len(rows)), m - 1):
         system = np.vstack([np.ones((1, m)), rows[list(tight)]])
@@ -99,7 +103,9 @@ def distance(point: FloatArray, corners: FloatArray) -> float:
     n, m = corners.shape
     result = linprog(
         np.concatenate([np.zeros(n), np.ones(2 * m)]),
-        A_eq=np.block([[corners.T, np.eye(m), -np.eye(m)], [np.ones((1, n)), np.zeros((1, 2 * m))]]),
+        A_eq=np.block(
+            [[corners.T, np.eye(m), -np.eye(m)], [np.ones((1, n)), np.zeros((1, 2 * m))]]
+        ),
         b_eq=np.append(point, 1.0),
         method="highs",
     )

@@ -20,13 +20,13 @@ from stackcast.agents import (
 )
 from stackcast.auditing import Audit, audit
 from stackcast.auditing._pass import tally
-from stackcast.auditing.bounds import Bound
 from stackcast.games import FiniteGame, load_game
 from stackcast.principals import Fixed, PhaseSwitch, Replay
 from stackcast.protocol import Block, Recommendation, Transcript, play
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
+    from stackcast.auditing import Bound
     from stackcast.games import PrincipalView
 
 MILKING = load_game("milking")
@@ -132,7 +132,9 @@ def test_the_identity_behind_the_certificate(seed: int) -> None:
     assert sums.forecasts is not None
     assert sums.errors is not None
     payoffs = game.principal_payoffs
-    right = sum(sums.forecasts[i] @ payoffs[:, i] + payoffs[:, i] @ sums.errors[i] for i in range(k))
+    right = sum(
+        sums.forecasts[i] @ payoffs[:, i] + payoffs[:, i] @ sums.errors[i] for i in range(k)
+    )
     found = audit(record, game, profile=False)
     assert found.average_utility == pytest.approx(right / 300, abs=1e-9 * np.abs(payoffs).max())
 

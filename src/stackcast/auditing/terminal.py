@@ -44,9 +44,9 @@ def sentences(audit: Audit) -> list[str]:
     what = "drawn action" if audit.draws else "strategy"
     told.append(
         f"{100 * audit.best_response_share:.4g}% of the agent's answers were best responses to the "
-        f"{what} of their round; its swap regret is {audit.swap_regret:.6g} "
-        f"({audit.swap_regret_per_round:.4g} a round), its external regret "
-        f"{audit.external_regret:.6g}."
+        f"{what} of their round; its swap regret is {_number(audit.swap_regret)} "
+        f"({_number(audit.swap_regret_per_round, 4)} a round), its external regret "
+        f"{_number(audit.external_regret)}."
     )
     if not math.isnan(audit.forecast_response_share):
         told.append(
@@ -60,6 +60,10 @@ def sentences(audit: Audit) -> list[str]:
     else:
         told.append("Every bound holds.")
     return told
+
+
+def _number(value: float, digits: int = 6) -> str:
+    return f"{0.0 if abs(value) < 1e-9 else value:.{digits}g}"  # rounding is not worth a line
 
 
 _ADJECTIVES = {
@@ -83,9 +87,9 @@ def _bounds(audit: Audit) -> Table:
         word, style = _VERDICTS[line.holds]
         table.add_row(
             Text(line.name),
-            f"{line.measured:.6g}",
-            f"{line.bound:.6g}",
-            f"{line.slack:.4g}",
+            _number(line.measured),
+            _number(line.bound),
+            _number(line.slack, 4),
             Text(word, style=style),
             line.where,
             Text(line.note),
