@@ -109,4 +109,5 @@ def distance(point: FloatArray, corners: FloatArray) -> float:
         b_eq=np.append(point, 1.0),
         method="highs",
     )
+    assert result.fun is not None
     return float(result.fun)

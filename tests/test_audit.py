@@ -43,7 +43,7 @@ def game_of(seed: int) -> FiniteGame:
     principal, agent = rng.normal(size=(m, k)), rng.normal(size=(m, k))
     kind = seed % 8
     if kind == 1:
-        principal, agent = rng.integers(-2, 3, (m, k)), rng.integers(-1, 2, (m, k))
+        principal, agent = 1.0 * rng.integers(-2, 3, (m, k)), 1.0 * rng.integers(-1, 2, (m, k))
     elif kind == 2:
         agent[:, 1] = agent[:, 0]
     elif kind == 3:
@@ -85,6 +85,7 @@ def test_the_audit_equals_plain_loops(seed: int) -> None:
     assert found.regret == found.value - found.average_utility
     assert found.best_response_share == pytest.approx(told["best_response_share"])
     assert found.forecast_response_share == 1
+    assert found.errors is not None
     np.testing.assert_allclose(found.errors, told["errors"], atol=1e-12)
     for name, key in (
         ("utility, from forecasts", "forecasts"),
@@ -189,7 +190,7 @@ AGENTS = (
 
 @pytest.mark.parametrize("part", range(8))
 def test_no_bound_fails_on_200_games_with_adversaries(part: int) -> None:
-    tight = 0
+    tight = 0.0
     for seed in range(part * 25, part * 25 + 25):
         game = game_of(seed)
         agent = AGENTS[seed % 8](game.agent_view, seed)
@@ -243,7 +244,7 @@ def test_agents_without_swap_regret_are_not_milked(kind: Any) -> None:
     shares = 1 / (1 + np.exp(-walk))
     found = milked(kind(MILKING.agent_view, seed=1))
     assert found.average_utility <= 0.32
-    principals = [
+    principals: list[Any] = [
         Fixed(view, [1, 0]),
         Fixed(view, [10 / 11, 1 / 11]),  # a tie
         PhaseSwitch(view, [[1, 0], [0, 1]] * 10, [200] * 20),
@@ -265,13 +266,14 @@ def test_the_separation_between_adaptive_and_long_run() -> None:
     game, s, beta = load_game("separation"), 10_000, 0.5
     length = int(s ** (1 - beta))
     view = game.principal_view
-    script = [[0.5, 0.5], [1, 0], [0.5, 0.5]], [s, length, 2 * length]
+    script: Any = [[0.5, 0.5], [1, 0], [0.5, 0.5]], [s, length, 2 * length]
 
     def played(agent: Any) -> tuple[Transcript, Audit]:
         record = play(PhaseSwitch(view, *script), agent, s + 3 * length, game)
         return record, audit(record, lengths=[length])
 
     record, found = played(Lazy(game.agent_view, budget=(0.5, beta), forecast=[0.5, 0.5]))
+    assert record.forecasts is not None
     gaps = record.strategies - record.forecasts
     t = np.arange(1, len(gaps) + 1)
     prefix = np.abs(np.cumsum(gaps, axis=0)).max(axis=1) / t

@@ -110,6 +110,14 @@ def test_a_failed_bound_is_exit_code_1(tmp_path: Path) -> None:
     assert "Bounds that FAILED: utility, from forecasts" in shown.stdout.replace("\n", " ")
 
 
+def test_forecasts_alone_need_no_game(tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text("forecast,outcome\n" + "0.9,1\n0.9,0\n" * 300)
+    arguments = ["audit", "--forecasts", str(tmp_path / "w.csv"), "--lengths", "100"]
+    shown = CliRunner().invoke(app, [*arguments, "--json"])
+    assert json.loads(shown.stdout)["verdict"] == "refuted"
+    assert "Verdict: refuted." in CliRunner().invoke(app, arguments).stdout
+
+
 def test_ties_and_other_options(tmp_path: Path) -> None:
     transcript().save(tmp_path / "t.parquet")
     path = str(tmp_path / "t.parquet")
