@@ -43,7 +43,7 @@ def game_of(seed: int) -> FiniteGame:
     principal, agent = rng.normal(size=(m, k)), rng.normal(size=(m, k))
     kind = seed % 8
     if kind == 1:
-        principal, agent = 1.0 * rng.integers(-2, 3, (m, k)), 1.0 * rng.integers(-1, 2, (m, k))
+        principal, agent = np.round(principal), np.round(agent)
     elif kind == 2:
         agent[:, 1] = agent[:, 0]
     elif kind == 3:
@@ -138,6 +138,19 @@ def test_the_identity_behind_the_certificate(seed: int) -> None:
     )
     found = audit(record, game, profile=False)
     assert found.average_utility == pytest.approx(right / 300, abs=1e-9 * np.abs(payoffs).max())
+
+
+def test_the_bounds_are_attained() -> None:
+    # Forecasts on the tie that is worth V*, strategies a little further: nothing smaller is true.
+    game = load_game("textbook-commitment")
+    record = Transcript.from_rounds([[0.8, 0.2]] * 50, [1] * 50, [[0.5, 0.5]] * 50, game=game)
+    found = audit(record, ties="lowest", profile=False)
+    assert found.value == pytest.approx(2.5)
+    assert found.average_utility == pytest.approx(2.8)
+    for name in ("utility, from forecasts", "utility, from answers alone", "swap regret"):
+        bound = line(found, name)
+        assert bound.holds
+        assert bound.slack == pytest.approx(0, abs=1e-9)
 
 
 class Adversary:
