@@ -64,7 +64,7 @@ def test_the_margin_is_attained() -> None:
 
 def test_an_action_without_a_region_is_no_neighbour() -> None:
     # The third column is never best, though its tie with the first lies close to the simplex.
-    game = sc.FiniteGame(np.zeros((2, 3)), [[1, 0, 0.99], [0, 1, -3]])
+    game = sc.FiniteGame(np.zeros((2, 3)), [[1.0, 0.0, 0.99], [0.0, 1.0, -3.0]])
     regions = BestResponseRegions(game)
     assert regions.never_best.tolist() == [False, False, True]
     assert regions.margin([1, 0], 0) == pytest.approx(math.sqrt(0.5))

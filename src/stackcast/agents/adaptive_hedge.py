@@ -50,10 +50,11 @@ class AdaptiveHedge(RegretLearner):
     >>> import stackcast as sc
     >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
     >>> agent = AdaptiveHedge(game.agent_view, seed=1)
-    >>> agent.respond(sc.protocol.Block([1, 0], 100_000)).responses[-1]
-    np.int64(0)
-    >>> int(agent.respond(sc.protocol.Block([0, 1], 200)).responses[100:].min())
-    1
+    >>> int(agent.respond(sc.protocol.Block([1, 0], 20_000)).responses[-1])
+    0
+    >>> answers = agent.respond(sc.protocol.Block([0, 1], 1000)).responses
+    >>> bool((answers == 1).mean() > 0.9)
+    True
     """
 
     def __init__(self, view: AgentView, *, seed: int = 0, feedback: Feedback = "strategy") -> None:

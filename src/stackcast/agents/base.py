@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stackcast._state import State
     from stackcast._validation import FloatArray
     from stackcast.games import AgentView
-    from stackcast.protocol import Block
+    from stackcast.protocol import Agent, Block
 
     IntArray = npt.NDArray[np.int64]
 
@@ -74,10 +74,12 @@ class Learner(ABC):
 
     def state(self) -> State:
         """Return all that the agent remembers."""
-        return {"actions": generator_state(self._actions), **self._memory()}
+        actions = generator_state(self._actions)
+        return {"of": identity(self), "actions": actions, **self._memory()}
 
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
+        require_state_of(self, state)
         self._actions = restored_generator(state["actions"])
         self._recall(state)
 
@@ -134,6 +136,18 @@ class RegretLearner(UtilityLearner):
         """The distribution from which the next response is drawn."""
 
 
+def identity(agent: Agent) -> dict[str, Any]:
+    """Return what an agent must share with another one to take over its state."""
+    return {**agent.settings, "game": agent.view.fingerprint}
+
+
+def require_state_of(agent: Agent, state: State) -> None:
+    """Refuse the state of another agent: compiled loops trust the sizes of their arrays."""
+    expected, found = identity(agent), state.get("of")
+    if found != expected:
+        raise InputError("state", f"one of {expected}", f"one of {found}")
+
+
 def fitting(view: AgentView, strategy: FloatArray) -> FloatArray:
     """Return the strategy if it has the right number of coordinates."""
     if strategy.shape != (view.space.dimension,):
@@ -166,12 +180,12 @@ def _systematic(strategy: Any, uniforms: Any) -> Any:
         ends[last:] = whole
     rows = np.zeros((len(uniforms), m))
     for t in range(len(uniforms)):
-        before = 0.0
+        aim = 1.0 - uniforms[t]  # above 0, so that what has no probability is never drawn
+        drawn = 0
         for j in range(m):
-            after = np.floor(ends[j] + uniforms[t])
-            if after > before:
+            if ends[j] - drawn >= aim:
                 rows[t, j] = 1.0
-                before = after
+                drawn += 1
     return rows
 
 

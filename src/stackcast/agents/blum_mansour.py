@@ -24,8 +24,8 @@ class BlumMansour(RegretLearner):
     """Plays the stationary distribution of k copies of Hedge, copy i being paid for response i.
 
     Copy i recommends a distribution q_i; the mixture p solves p = pQ; copy i gains p_i·u. Its rate
-    2√(ln k / (1 + Σ p_i²)) follows its own share, so that its regret is at most √((1 + Σ p_i²) ln k)
-    and the expected swap regret, against every sequence and for every T at once, at most
+    2√(ln k / (1 + Σ p_i²)) follows its own share: its regret is at most √((1 + Σ p_i²) ln k), and
+    the expected swap regret, against every sequence and for every T at once, at most
     √(k (T + k) ln k), in units of the widest difference that a response makes.
 
     No principal earns more than the Stackelberg value against it in the long run.

@@ -56,7 +56,8 @@ class Hedge(RegretLearner):
         """The distribution from which the next response is drawn."""
         weights = np.empty_like(self._totals)
         softmax(self._totals, learning_rate(len(weights), self._played + 1.0), weights)
-        return weights / weights.sum()
+        mixture: FloatArray = weights / weights.sum()
+        return mixture
 
     def _play(self, gains: FloatArray, responses: IntArray) -> None:
         uniforms = self._answers.random(len(responses))

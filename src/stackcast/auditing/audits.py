@@ -212,8 +212,9 @@ def audit(
         takes most of the time, and 8·k·m bytes a round.
     lengths : iterable of int, optional
         Lengths of intervals whose worst error is wanted; by default 1, 2, 5, 10 … and T.
-    rate : Rate or callable, optional
-        A rate that the calibration error must keep on every interval: then that is a bound too.
+    rate : Rate, callable or number, optional
+        A rate that the calibration error must keep on every interval (a number is the constant of
+        the paper's): then that is a bound too.
 
     Returns
     -------

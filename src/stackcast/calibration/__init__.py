@@ -20,6 +20,7 @@ from stackcast.calibration.forecaster import AdaptiveForecaster, ForecastBlock
 from stackcast.calibration.minimax import outgoing_point, two_adjacent_points
 from stackcast.calibration.profile import CalibrationProfile, WorstInterval, calibration_profile
 from stackcast.calibration.rates import AdaptiveRate, CustomRate, PowerRate, Rate
+from stackcast.calibration.recalibration import Recalibration, Recalibrator, recalibrate
 from stackcast.calibration.tables import ForecastTable, certify_forecasts, read_forecasts
 
 __all__ = [
@@ -37,6 +38,8 @@ __all__ = [
     "GridBinning",
     "PowerRate",
     "Rate",
+    "Recalibration",
+    "Recalibrator",
     "TentBinning",
     "ThresholdBinning",
     "WorstInterval",
@@ -51,5 +54,6 @@ __all__ = [
     "foster_vohra_score",
     "outgoing_point",
     "read_forecasts",
+    "recalibrate",
     "two_adjacent_points",
 ]

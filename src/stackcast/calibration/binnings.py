@@ -22,7 +22,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numba import njit
 
 from stackcast._validation import (
     PROBABILITY_TOLERANCE,
@@ -34,6 +33,7 @@ from stackcast._validation import (
     text,
     whole_number,
 )
+from stackcast.calibration._compiling import entry, inner, out_of_line
 from stackcast.games import BEST_RESPONSE_TOLERANCE, AgentView, StrategySpace, TieRule
 
 if TYPE_CHECKING:
@@ -403,10 +403,12 @@ def _stack(forecasts: Any, dimension: int) -> FloatArray:
     return stack
 
 
-@njit(cache=True)
+@inner
 def write_weights(binning: CompiledBinning, p: FloatArray, out: FloatArray) -> None:
     """Write the weights of the forecast ``p`` into ``out``."""
-    out[:] = 0.0
+    out_of_line()
+    for i in range(out.size):
+        out[i] = 0.0
     if binning.kind == _LINEAR:
         m, n = binning.table.shape
         best = -np.inf
@@ -428,7 +430,7 @@ def write_weights(binning: CompiledBinning, p: FloatArray, out: FloatArray) -> N
             for i in range(n):
                 out[i] /= tied
     elif binning.kind == _THRESHOLDS:
-        out[np.searchsorted(binning.vector, p[binning.number], side="right")] = 1.0
+        out[_right_of(binning.vector, p[binning.number])] = 1.0
     else:
         left, share = _tent(binning.table[0, : int(binning.vector[0])], p[0])
         if binning.vector.size == 1:
@@ -443,15 +445,28 @@ def write_weights(binning: CompiledBinning, p: FloatArray, out: FloatArray) -> N
             out[(left + 1) * n2 + left2 + 1] = share * share2
 
 
-@njit(cache=True)
+@inner
+def _right_of(points: FloatArray, x: float) -> int:
+    """Return how many of the increasing ``points`` are at most ``x``."""
+    low, high = 0, points.size
+    while low < high:
+        middle = (low + high) // 2
+        if points[middle] <= x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inner
 def _tent(grid: FloatArray, x: float) -> tuple[int, float]:
     """Return the grid point to the left of ``x`` and the share of the one to its right."""
-    left = min(max(np.searchsorted(grid, x, side="right") - 1, 0), grid.size - 2)
+    left = min(max(_right_of(grid, x) - 1, 0), grid.size - 2)
     share = (x - grid[left]) / (grid[left + 1] - grid[left])
     return left, min(max(share, 0.0), 1.0)
 
 
-@njit(cache=True)
+@entry
 def stacked_weights(binning: CompiledBinning, stack: FloatArray, bins: int) -> FloatArray:
     """Return the weights of every row of ``stack``."""
     out = np.empty((stack.shape[0], bins))

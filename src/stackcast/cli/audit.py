@@ -71,6 +71,15 @@ def audit(
             show_default=False,
         ),
     ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            "--rate",
+            help="The constant c of the rate c·√(log(k·m·L)/L): 1 with --forecasts; with a FILE, "
+            "that its forecasts keep this rate is one more bound.",
+            show_default=False,
+        ),
+    ] = None,
     shortest: Annotated[
         int,
         typer.Option("--shortest", help="With --forecasts: the shortest intervals of the verdict."),
@@ -100,9 +109,12 @@ def audit(
             found = "neither" if file is None else "both"
             raise InputError("audit", "a FILE or --forecasts FILE", found)
         if forecasts is not None:
-            _audit_forecasts(forecasts, threshold, lengths, shortest, level, figure, as_json)
+            constant = 1.0 if rate is None else rate
+            _audit_forecasts(
+                forecasts, threshold, lengths, constant, shortest, level, figure, as_json
+            )
         elif file is not None:
-            held = _audit_play(file, game, ties, lengths, level, figure, as_json)
+            held = _audit_play(file, game, ties, lengths, rate, level, figure, as_json)
             if not held:
                 raise typer.Exit(1)
     except InputError as error:
@@ -118,6 +130,7 @@ def _audit_play(
     game: str,
     ties: str,
     lengths: str | None,
+    rate: float | None,
     level: float,
     figure: Path | None,
     as_json: bool,
@@ -128,17 +141,22 @@ def _audit_play(
     from stackcast._validation import InputError, one_of
     from stackcast.auditing import audit as audit_transcript
     from stackcast.auditing import read_transcript
-    from stackcast.cli._screen import patience, print_json, screen
+    from stackcast.cli._screen import compiling_said, print_json, screen
     from stackcast.games import TieRule, load_game
 
     rule = cast("TieRule", one_of("--ties", ties, ("lowest", "random"))) if ties else None
     chosen = load_game(game) if game else None
-    with patience("stackcast: compiling or going through the rounds …"):
+    with compiling_said():
         transcript = read_transcript(path, chosen)
         if chosen is None and transcript.game is None:
             raise InputError("--game", f"the game of {path.name}, which does not hold it", "none")
         found = audit_transcript(
-            transcript, chosen, ties=rule, delta=level, lengths=_whole_numbers(lengths)
+            transcript,
+            chosen,
+            ties=rule,
+            delta=level,
+            lengths=_whole_numbers(lengths),
+            rate=rate,
         )
     if figure is not None:
         if found.calibration is None:
@@ -155,6 +173,7 @@ def _audit_forecasts(
     path: Path,
     threshold: list[float] | None,
     lengths: str | None,
+    rate: float,
     shortest: int,
     level: float,
     figure: Path | None,
@@ -164,7 +183,7 @@ def _audit_forecasts(
     from stackcast.cli._screen import print_json, screen
 
     certificate = certify_forecasts(
-        path, threshold or None, _whole_numbers(lengths), shortest=shortest, level=level
+        path, threshold or None, _whole_numbers(lengths), rate, shortest=shortest, level=level
     )
     if figure is not None:
         _draw(certificate.profile, figure)
