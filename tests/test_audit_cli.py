@@ -127,6 +127,10 @@ def test_ties_and_other_options(tmp_path: Path) -> None:
     found = json.loads(shown.stdout)
     assert list(found["calibration"]["profile"]["errors"]) == ["50"]
     assert any(bound["name"] == "utility, ties random" for bound in found["bounds"])
+    strict = CliRunner().invoke(app, ["audit", path, "--rate", "0.01", "--json"])
+    assert strict.exit_code == 1
+    assert json.loads(strict.stdout)["bounds"][-1]["holds"] is False
+    assert CliRunner().invoke(app, ["audit", path, "--rate", "3"]).exit_code == 0
 
 
 @pytest.mark.parametrize(
