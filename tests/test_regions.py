@@ -70,6 +70,11 @@ def test_an_action_without_a_region_is_no_neighbour() -> None:
     regions = BestResponseRegions(game)
     assert regions.never_best.tolist() == [False, False, True]
     assert regions.margin([1, 0], 0) == pytest.approx(math.sqrt(0.5))
+    # Here no single column beats the third everywhere, and its tie is the nearest to (0, 1, 0).
+    mixed = [[0.8, 1.0, 0.4], [0.7, 1.0, 0.7], [0.9, 0.7, 0.7]]
+    regions = BestResponseRegions(sc.FiniteGame(np.zeros((3, 3)), mixed))
+    assert regions.never_best.tolist() == [False, False, True]
+    assert regions.margin([0, 1, 0], 1) == pytest.approx(3 / math.sqrt(14))
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -216,9 +216,12 @@ class ScaledPayoffs:
     def of(cls, game: FiniteGame | AgentView) -> ScaledPayoffs:
         """Scale the payoffs of the agent in ``game``."""
         space = game.space
-        if isinstance(game, FiniteGame) and space.kind == "simplex":
-            # The common case, without the cost of a view.
-            frame, projected, scale = scaled_payoffs(game.agent_payoffs)
+        if space.kind == "simplex":
+            # The common case, for a game without the cost of a view; Σh = 1 takes in the offsets.
+            if isinstance(game, FiniteGame):
+                frame, projected, scale = scaled_payoffs(game.agent_payoffs)
+            else:
+                frame, projected, scale = scaled_payoffs(game.payoffs + game.offsets)
             cuts = np.zeros((0, frame.shape[0]))
             return cls(frame, projected, cuts, BEST_RESPONSE_TOLERANCE, scale, None)
         view = game.agent_view if isinstance(game, FiniteGame) else game
