@@ -8,7 +8,8 @@ from stackcast.calibration.binnings import (
     TentBinning,
     ThresholdBinning,
 )
-from stackcast.calibration.forecaster import AdaptiveForecaster, ForecastBlock
+from stackcast.calibration.blocks import ForecastBlock
+from stackcast.calibration.forecaster import AdaptiveForecaster
 from stackcast.calibration.minimax import outgoing_point, two_adjacent_points
 
 __all__ = [

@@ -1,8 +1,8 @@
 """The compiled loop of a forecaster: one round after another, Player 1 against Player 2.
 
-Round-by-round use and blocks run the same code in the same order, so that they agree to the last bit.
+Round-by-round use and blocks run the same code in the same order, so that they agree bit for bit.
 Player 1's imbalance, the forecast, its bin and the random numbers of a round are all fixed by
-:func:`_decide`, before :func:`_finish` reads the outcome.
+the time :func:`_draw` is done, before :func:`_finish` reads the outcome.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stackcast.calibration._compiling import entry, inner, out_of_line
-from stackcast.calibration.binnings import CompiledBinning, write_weights
+from stackcast.calibration._weights import CompiledBinning, write_weights
 from stackcast.calibration.experts import Experts, learn, wake, weigh
 from stackcast.calibration.minimax import (
     BIN,
@@ -69,8 +69,8 @@ def run_rounds(
 ) -> FloatArray:
     """Play ``len(ids)`` rounds against the rows of ``outcomes`` (one row: the same every round).
 
-    Fills ``ids`` and ``bins`` and returns a table that begins with the forecasts that were new, in the
-    order of their ids.
+    Fills ``ids`` and ``bins`` and returns a table that begins with the forecasts that were new, in
+    the order of their ids.
     Without a round to play, the forecast of the coming round is fixed and nothing else happens.
     """
     m = pool.request.size - 1
@@ -115,7 +115,7 @@ def step(
     if what == BEGIN:
         _begin(experts, clock, z, rule)
     elif what == SEARCH:
-        return search(pool, clock, nature, z, epsilon)
+        return bool(search(pool, clock, nature, z, epsilon))
     elif what == INSERT:
         insert(pool, clock, point, weights)
     elif what == PLACE:

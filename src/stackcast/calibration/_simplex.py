@@ -85,8 +85,8 @@ def solve_game(game: FloatArray, shares: FloatArray, reply: FloatArray) -> None:
             size = max(size, abs(game[r, c]))
     if size == 0.0:
         size = 1.0
-    # max Σy over B y ≤ 1, y ≥ 0 solves the game B > 0 whose rows maximise: B = 2 − game/size with the
-    # forecasts as rows, or, if nature has fewer strategies, B = 2 + game/size with nature's.
+    # max Σy over B y ≤ 1, y ≥ 0 solves the game B > 0 whose rows maximise: B = 2 − game/size with
+    # the forecasts as rows, or, if nature has fewer strategies, B = 2 + game/size with nature's.
     flipped = columns < rows
     a, b = (columns, rows) if flipped else (rows, columns)
     tableau = np.zeros((a + 1, b + a + 1))

@@ -28,8 +28,8 @@ WINDOW = 100
 def hard_sequences(actions: int, rounds: int, seed: int = 0) -> dict[str, FloatArray]:
     """Return sequences of outcomes on the simplex, by name.
 
-    Pure outcomes drawn independently from one strategy; strategies that change every 50 and every 500
-    rounds; a strategy that drifts slowly from one vertex to the next; pure outcomes in a cycle.
+    Pure outcomes drawn independently from one strategy; strategies that change every 50 and every
+    500 rounds; a strategy that drifts from one vertex to the next; pure outcomes in a cycle.
 
     Examples
     --------

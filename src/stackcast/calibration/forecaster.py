@@ -1,8 +1,7 @@
-"""A forecaster that is calibrated to a binning on every interval of time (Section 4 of the paper)."""
+"""A forecaster that is calibrated to a binning on every interval (Section 4 of the paper)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from stackcast._validation import (
 )
 from stackcast.calibration import _rounds
 from stackcast.calibration.binnings import Binning
+from stackcast.calibration.blocks import ForecastBlock
 from stackcast.calibration.experts import START_RULES, Experts, StartRule, new_experts, with_room
 from stackcast.calibration.minimax import (
     BIN,
@@ -60,45 +60,12 @@ if TYPE_CHECKING:
 _KIND = "forecaster"
 
 
-@dataclass(frozen=True, eq=False)
-class ForecastBlock:
-    """The forecasts of a block of rounds.
-
-    A forecaster uses few distinct forecasts many times, so they are stored as numbers: forecast
-    ``forecast_ids[t]`` was made in the block's round t. Ids count up over the forecaster's life;
-    the forecasts that were new in this block are the rows of ``new_forecasts``, with ids from
-    ``first_new_id`` on. ``forecasts`` writes all of them out.
-    """
-
-    forecast_ids: IntArray
-    bins: IntArray
-    first_new_id: int
-    new_forecasts: FloatArray
-    _older_ids: IntArray = field(repr=False)
-    _older: FloatArray = field(repr=False)
-
-    @property
-    def forecasts(self) -> FloatArray:
-        """The forecast of every round, as rows."""
-        result = np.empty((len(self.forecast_ids), self.new_forecasts.shape[1]))
-        new = self.forecast_ids >= self.first_new_id
-        result[new] = self.new_forecasts[self.forecast_ids[new] - self.first_new_id]
-        order = np.argsort(self._older_ids)
-        place = np.searchsorted(self._older_ids[order], self.forecast_ids[~new])
-        result[~new] = self._older[order][place]
-        result.flags.writeable = False
-        return result
-
-    def __len__(self) -> int:
-        return len(self.forecast_ids)
-
-
 class AdaptiveForecaster:
     """Forecasts of a sequence of outcomes that are calibrated to a binning on every interval.
 
     Whatever the outcomes, chosen by an adversary who knows the forecaster and all of its past, with
     high probability the calibration error on every interval of L rounds is of the order of
-    √(log(n·m·L)/L) + √(log(T)/L) in each bin and coordinate (Theorem 4.1). There is nothing to tune.
+    √(log(n·m·L)/L) + √(log(T)/L) in each bin and coordinate (Theorem 4.1). Nothing has to be tuned.
 
     Parameters
     ----------
@@ -113,7 +80,7 @@ class AdaptiveForecaster:
     seed : int
         Forecasts are drawn from a mixture; the seed fixes the draws.
     accuracy : float
-        Player 2's mixture in round t is optimal within ``accuracy``/√t, times the widest coordinate.
+        Player 2's mixture in round t is optimal within ``accuracy``/√t times the widest coordinate.
 
     Examples
     --------
@@ -197,7 +164,7 @@ class AdaptiveForecaster:
         return int(self._clock[BIN])
 
     def forecast_distribution(self) -> tuple[FloatArray, FloatArray]:
-        """Return the forecasts from which the coming one is drawn, as rows, and their probabilities.
+        """Return the forecasts from which the coming one is drawn (rows), and their probabilities.
 
         Even an adversary who sees this before it chooses the outcome cannot break calibration.
         """
@@ -326,8 +293,13 @@ class AdaptiveForecaster:
         m = self.space.dimension
         if self.space.kind == "simplex":
             return np.full(m, 1.0 / m)
-        axes = np.vstack([np.eye(m), -np.eye(m)])
-        return np.mean([self.space.support_point(axis) for axis in axes], axis=0)
+        middle = np.zeros(m)
+        for axis in np.vstack([np.eye(m), -np.eye(m)]):
+            point = self.space.support_point(axis)
+            if point is None:
+                raise InputError("space", "a bounded space with a strategy in it", "none")
+            middle += point / (2 * m)
+        return middle
 
     def _outcome(self, outcome: Any) -> FloatArray:
         if isinstance(outcome, int | np.integer) and self.space.kind == "simplex":
@@ -336,9 +308,11 @@ class AdaptiveForecaster:
                 raise InputError(
                     "outcome", f"an action below {self.space.dimension}", shown(outcome)
                 )
-            return np.eye(self.space.dimension)[action]
+            vertex: FloatArray = np.eye(self.space.dimension)[action]
+            return vertex
         row = real_vector("outcome", outcome, self.space.dimension)
-        return self._checked("outcome", np.array(row)[None, :])[0]
+        checked: FloatArray = self._checked("outcome", np.array(row)[None, :])[0]
+        return checked
 
     def _outcomes(self, outcomes: Any) -> tuple[FloatArray, int]:
         if isinstance(outcomes, tuple) and len(outcomes) == 2 and np.ndim(outcomes[1]) == 0:
@@ -435,7 +409,8 @@ class AdaptiveForecaster:
         slopes = z[:, 0] - (z[:, 1] if m == 2 else 0.0)
 
         def weights(p: float) -> FloatArray:
-            return self.binning.weights([[p, 1.0 - p][:m]])[0]
+            row: FloatArray = self.binning.weights([[p, 1.0 - p][:m]])[0]
+            return row
 
         low, high = (float(limit) for limit in self._nature.limits[:, 0])
         p = outgoing_point(lambda p: float(weights(p) @ slopes), low, high)

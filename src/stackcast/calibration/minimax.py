@@ -368,12 +368,12 @@ def two_adjacent_points(grid: Any, pull: Any) -> tuple[IntArray, FloatArray]:
     Returns
     -------
     positions, probabilities
-        With Z_a > 0 > Z_b at neighbours a and b, the mixture has q·Z_a + (1 − q)·Z_b = 0; forecast 0
-        if Z_0 ≤ 0, else 1 if Z_1 ≥ 0. The gain is at most the grid's step.
+        With Z_a > 0 > Z_b at neighbours a and b, the mixture has q·Z_a + (1 − q)·Z_b = 0; it is
+        the forecast 0 if Z_0 ≤ 0, else 1 if Z_1 ≥ 0. The gain is at most the grid's step.
 
     Examples
     --------
-    >>> positions, probabilities = two_adjacent_points([0.0, 0.5, 1.0], [0.3, 0.1, -0.3])
+    >>> positions, probabilities = two_adjacent_points([0.0, 0.5, 1.0], [0.5, 0.25, -0.75])
     >>> positions.tolist(), probabilities.tolist()
     ([1, 2], [0.75, 0.25])
     """
