@@ -80,8 +80,16 @@ def score(binning: BestResponseBinning, outcomes: FloatArray, forecasts: FloatAr
 
 
 def some_binning(m: int, k: int, seed: int) -> BestResponseBinning:
+    """Return the bins of an agent: of random payoffs, or, for even seeds, of the nearest point.
+
+    With random payoffs many responses are never best; the nearest of k points always is, somewhere.
+    """
     rng = stream(seed, "benchmark game", m, k)
-    return BestResponseBinning(FiniteGame(np.zeros((m, k)), rng.random((m, k))).agent_view)
+    payoffs = rng.random((m, k))
+    if seed % 2 == 0:
+        points = rng.dirichlet(np.ones(m), size=k)
+        payoffs = points.T - (points**2).sum(axis=1) / 2
+    return BestResponseBinning(FiniteGame(np.zeros((m, k)), payoffs).agent_view)
 
 
 def worst_scores(

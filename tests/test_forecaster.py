@@ -30,8 +30,11 @@ if TYPE_CHECKING:
 
 
 def some_game(m: int, k: int, seed: int = 0) -> sc.FiniteGame:
+    """Random payoffs; for even seeds those of the nearest of k points, each with a region."""
     rng = stream(seed, "game", m, k)
-    return sc.FiniteGame(rng.random((m, k)), rng.random((m, k)))
+    points = rng.dirichlet(np.ones(m), size=k)
+    nearest = points.T - (points**2).sum(axis=1) / 2
+    return sc.FiniteGame(np.zeros((m, k)), nearest if seed % 2 == 0 else rng.random((m, k)))
 
 
 def coverage(n: int, resources: float) -> StrategySpace:

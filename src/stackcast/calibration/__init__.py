@@ -9,8 +9,8 @@ from stackcast.calibration.binnings import (
     ThresholdBinning,
 )
 from stackcast.calibration.blocks import ForecastBlock
+from stackcast.calibration.explicit import outgoing_point, two_adjacent_points
 from stackcast.calibration.forecaster import AdaptiveForecaster
-from stackcast.calibration.minimax import outgoing_point, two_adjacent_points
 
 __all__ = [
     "AdaptiveForecaster",

@@ -240,7 +240,7 @@ def _place(pool: Pool, clock: IntArray, point: FloatArray, w: FloatArray) -> Non
 def _outgoing(
     pool: Pool, clock: IntArray, nature: Nature, binning: CompiledBinning, z: FloatArray
 ) -> None:
-    """Find the outgoing fixed point by bisection, as :func:`minimax.outgoing_point` does."""
+    """Find the outgoing fixed point by bisection, as ``explicit.outgoing_point`` does."""
     out_of_line()
     m = pool.request.size - 1
     w = np.empty(pool.forecasts.shape[1] - m)

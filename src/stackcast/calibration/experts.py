@@ -41,8 +41,9 @@ START_RULES: tuple[StartRule, ...] = get_args(StartRule)
 
 #: The permanent start's prior is e to this, where every start of the stream has prior 1: enough to
 #: repair what starts leave behind when they go, too little to hold on to the past after a change
-#: (measured from −8 to 12: long intervals suffer below 2, short ones above 8).
-PERMANENT_LOG_PRIOR = 4.0
+#: (measured from −8 to 12: long intervals suffer below 2, short ones above 8, and below 4 some
+#: scores exceed twice those of all starts).
+PERMANENT_LOG_PRIOR = 6.0
 
 _STREAMING, _ALL, _FIRST = 0, 1, 2
 _NEVER = np.iinfo(np.int64).max

@@ -27,6 +27,7 @@ from stackcast.calibration import _rounds
 from stackcast.calibration.binnings import Binning
 from stackcast.calibration.blocks import ForecastBlock
 from stackcast.calibration.experts import START_RULES, Experts, StartRule, new_experts, with_room
+from stackcast.calibration.explicit import outgoing_point
 from stackcast.calibration.minimax import (
     BIN,
     CHOSEN,
@@ -44,7 +45,6 @@ from stackcast.calibration.minimax import (
     Pool,
     new_nature,
     new_pool,
-    outgoing_point,
 )
 
 if TYPE_CHECKING:
