@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
+    from stackcast.calibration._weights import CompiledBinning
     from stackcast.games import StrategySpace
 
     IntArray = npt.NDArray[np.int64]
@@ -195,8 +196,9 @@ class AdaptiveForecaster:
         first, pooled = int(self._clock[LOGGED]), int(self._clock[POOLED])
         older_ids = self._pool.tags[:pooled, ID].copy()
         older = self._pool.forecasts[:pooled, : self.space.dimension].copy()
-        if self.binning.compiled is not None:
-            table = _rounds.run_rounds(*self._arguments(), np.ascontiguousarray(rows), ids, bins)
+        binning = self.binning.compiled
+        if binning is not None and rounds > 0:
+            table = self._compiled_rounds(binning, np.ascontiguousarray(rows), ids, bins)
             fresh = table[: self._clock[LOGGED] - first].copy()
         else:
             fresh = self._run_interpreted(rows, ids, bins)
@@ -269,21 +271,28 @@ class AdaptiveForecaster:
     def _epsilon(self) -> float:
         return self.accuracy * self._per / 2.0
 
-    def _arguments(self) -> tuple[Any, ...]:
-        return (
-            self._experts,
-            self._pool,
+    def _compiled_rounds(
+        self, binning: CompiledBinning, outcomes: FloatArray, ids: IntArray, bins: IntArray
+    ) -> FloatArray:
+        decisions = max(len(ids), 1) - int(self._clock[PENDING])
+        fresh: FloatArray = _rounds.run_rounds(
+            *self._experts,
+            *self._pool,
+            *self._nature,
+            *binning,
             self._clock,
-            self._nature,
-            self.binning.compiled,
             self._imbalance,
-            self._rng,
             START_RULES.index(self.starts),
             self._outgoing,
             self.binning.random,
             self._epsilon,
             self._per,
+            self._rng.random(decisions * (2 if self.binning.random else 1)),
+            outcomes,
+            ids,
+            bins,
         )
+        return fresh
 
     def _make_room(self, rounds: int) -> None:
         self._experts = with_room(self._experts, self.starts, self.rounds + rounds)
@@ -355,17 +364,23 @@ class AdaptiveForecaster:
         self._make_room(1)
         if self.binning.compiled is not None:
             none = np.empty(0, dtype=np.int64)
-            _rounds.run_rounds(*self._arguments(), np.empty((0, self.space.dimension)), none, none)
+            nothing = np.empty((0, self.space.dimension))
+            self._compiled_rounds(self.binning.compiled, nothing, none, none)
         else:
             self._decide_interpreted()
 
     def _finish(self, outcome: FloatArray) -> None:
-        self._step(_rounds.FINISH, outcome)
+        if self.binning.compiled is not None:
+            one = np.empty(1, dtype=np.int64)
+            self._compiled_rounds(self.binning.compiled, outcome[None, :], one, one)
+        else:
+            self._step(_rounds.FINISH, outcome)
 
     def _step(
         self, what: int, point: FloatArray | None = None, weights: FloatArray | None = None
     ) -> bool:
         empty = self._no_numbers
+        drawing = what == _rounds.DRAW
         return bool(
             _rounds.step(
                 self._experts,
@@ -373,9 +388,9 @@ class AdaptiveForecaster:
                 self._clock,
                 self._nature,
                 self._imbalance,
-                self._rng,
                 START_RULES.index(self.starts),
                 self.binning.random,
+                self._rng.random(1 + self.binning.random) if drawing else empty,
                 self._epsilon / (self.rounds + 1) ** 0.5,
                 self._per,
                 what,
