@@ -9,6 +9,7 @@ from stackcast.calibration.binnings import (
     TentBinning,
     ThresholdBinning,
 )
+from stackcast.calibration.blocks import ForecastBlock
 from stackcast.calibration.certificate import ForecastCertificate, certify
 from stackcast.calibration.errors import (
     bin_errors,
@@ -16,6 +17,7 @@ from stackcast.calibration.errors import (
     decision_bins,
     foster_vohra_score,
 )
+from stackcast.calibration.explicit import outgoing_point, two_adjacent_points
 from stackcast.calibration.forecaster import AdaptiveForecaster, ForecastBlock
 from stackcast.calibration.minimax import outgoing_point, two_adjacent_points
 from stackcast.calibration.profile import CalibrationProfile, WorstInterval, calibration_profile

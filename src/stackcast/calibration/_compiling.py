@@ -1,7 +1,7 @@
 """How compiled functions are put together.
 
 Compiled functions that only other compiled functions call use ``@inner``; the few that Python calls
-use ``@entry``. Both keep arithmetic as it is written, so that results do not depend on who calls, and
+use ``@entry``. Both keep arithmetic as it is written, so that results do not depend on who calls;
 both are kept on the disk, so that they are compiled once.
 """
 
@@ -32,24 +32,20 @@ def inner(function: Callable[..., Any]) -> Any:
 
     It has no door to Python, which would take longer to compile than the function itself.
     """
-    return _cached(
-        njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(
-            function
-        )
-    )
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return _cached(njit(cache=True, error_model="numpy", **options)(function))
 
 
 def _cached(dispatcher: Any) -> Any:
     # Numba renews what it keeps on the disk when the file of the function changes, although what it
     # keeps contains the functions of other files too: renew it when any file of this room changes.
-    kept = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    kept: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if hasattr(kept, "_source_stamp"):
         kept._source_stamp = _SOURCES
     return dispatcher
 
 
-@intrinsic
-def out_of_line(typing_context: Any) -> Any:  # noqa: ARG001
+def _out_of_line(_typing_context: Any) -> Any:
     """Keep the calling compiled function out of its callers.
 
     Left alone, the compiler copies every function into every caller: compiling takes several times
@@ -61,3 +57,6 @@ def out_of_line(typing_context: Any) -> Any:  # noqa: ARG001
         return context.get_dummy_value()
 
     return types.void(), generate
+
+
+out_of_line: Any = intrinsic(_out_of_line)

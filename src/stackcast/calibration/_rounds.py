@@ -1,8 +1,8 @@
 """The compiled loop of a forecaster: one round after another, Player 1 against Player 2.
 
-Round-by-round use and blocks run the same code in the same order, so that they agree to the last bit.
+Round-by-round use and blocks run the same code in the same order, so that they agree bit for bit.
 Player 1's imbalance, the forecast, its bin and the random numbers of a round are all fixed by
-:func:`_decide`, before :func:`_finish` reads the outcome.
+the time :func:`_draw` is done, before :func:`_finish` reads the outcome.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stackcast.calibration._compiling import entry, inner, out_of_line
-from stackcast.calibration.binnings import CompiledBinning, write_weights
+from stackcast.calibration._weights import CompiledBinning, write_weights
 from stackcast.calibration.experts import Experts, learn, wake, weigh
 from stackcast.calibration.minimax import (
     BIN,
@@ -51,39 +51,77 @@ BEGIN, SEARCH, INSERT, PLACE, DRAW, FINISH = range(6)
 
 @entry
 def run_rounds(
-    experts: Experts,
-    pool: Pool,
+    totals: FloatArray,
+    marks: FloatArray,
+    starts: IntArray,
+    forecasts: FloatArray,
+    tags: IntArray,
+    support: IntArray,
+    shares: FloatArray,
+    vertices: FloatArray,
+    request: FloatArray,
+    kind: int,
+    limits: FloatArray,
+    budget: float,
+    tableau: FloatArray,
+    basis: IntArray,
+    binning_kind: int,
+    table: FloatArray,
+    vector: FloatArray,
+    tolerance: float,
+    number: int,
     clock: IntArray,
-    nature: Nature,
-    binning: CompiledBinning,
     z: FloatArray,
-    rng: np.random.Generator,
     rule: int,
     outgoing: bool,
     random: bool,
     accuracy: float,
     per: float,
+    uniforms: FloatArray,
     outcomes: FloatArray,
     ids: IntArray,
     bins: IntArray,
 ) -> FloatArray:
     """Play ``len(ids)`` rounds against the rows of ``outcomes`` (one row: the same every round).
 
-    Fills ``ids`` and ``bins`` and returns a table that begins with the forecasts that were new, in the
-    order of their ids.
+    Fills ``ids`` and ``bins`` and returns a table that begins with the forecasts that were new, in
+    the order of their ids.
     Without a round to play, the forecast of the coming round is fixed and nothing else happens.
+    ``uniforms`` are the random numbers: one for each forecast, two if bins are drawn as well.
+
+    The parts of the players come one by one because a call with plain arrays costs a tenth of one
+    with named tuples.
     """
+    experts = Experts(totals, marks, starts)
+    pool = Pool(forecasts, tags, support, shares, vertices, request)
+    nature = Nature(kind, limits, budget, tableau, basis)
+    binning = CompiledBinning(binning_kind, table, vector, tolerance, number)
+    drawn = 0
     m = pool.request.size - 1
+    w = np.empty(pool.forecasts.shape[1] - m)
     first = clock[LOGGED]
     fresh = np.empty((16, m))
     for r in range(max(ids.size, 1)):
         if clock[PENDING] == 0:
-            _begin(experts, clock, z, rule)
+            wake(experts, clock[ROUND] + 1, rule)
+            weigh(experts, z)
             if outgoing:
                 _outgoing(pool, clock, nature, binning, z)
             else:
-                _mix(pool, clock, nature, binning, z, accuracy)
-            _draw(pool, clock, rng, random)
+                # Find a mixture, enriching the pool where it is too poor.
+                games_before = clock[GAMES]
+                epsilon = accuracy / np.sqrt(clock[ROUND] + 1)
+                reached = clock[POOLED] > 0 and search(pool, clock, nature, z, epsilon)
+                for _ in range(INSERTIONS):
+                    if reached:
+                        break
+                    write_weights(binning, pool.request, w)
+                    insert(pool, clock, pool.request, w)
+                    reached = search(pool, clock, nature, z, epsilon)
+                clock[REPEATS] += clock[GAMES] - games_before > 1
+                clock[MISSES] += not reached
+            _draw(pool, clock, uniforms, drawn, random)
+            drawn += 1 + random
         if ids.size == 0:
             break
         if clock[NEXT_ID] > clock[LOGGED]:
@@ -102,9 +140,9 @@ def step(
     clock: IntArray,
     nature: Nature,
     z: FloatArray,
-    rng: np.random.Generator,
     rule: int,
     random: bool,
+    uniforms: FloatArray,
     epsilon: float,
     per: float,
     what: int,
@@ -113,58 +151,26 @@ def step(
 ) -> bool:
     """Do one part of a round, for binnings whose weights only Python can compute."""
     if what == BEGIN:
-        _begin(experts, clock, z, rule)
+        wake(experts, clock[ROUND] + 1, rule)
+        weigh(experts, z)
     elif what == SEARCH:
-        return search(pool, clock, nature, z, epsilon)
+        return bool(search(pool, clock, nature, z, epsilon))
     elif what == INSERT:
         insert(pool, clock, point, weights)
     elif what == PLACE:
         _place(pool, clock, point, weights)
     elif what == DRAW:
-        _draw(pool, clock, rng, random)
+        _draw(pool, clock, uniforms, 0, random)
     else:
         _finish(experts, pool, clock, z, point, per)
     return True
 
 
 @inner
-def _begin(experts: Experts, clock: IntArray, z: FloatArray, rule: int) -> None:
-    """Start a round: wake the starts that are due and weigh the experts."""
-    wake(experts, clock[ROUND] + 1, rule)
-    weigh(experts, z)
-
-
-@inner
-def _mix(
-    pool: Pool,
-    clock: IntArray,
-    nature: Nature,
-    binning: CompiledBinning,
-    z: FloatArray,
-    accuracy: float,
-) -> None:
-    """Find the mixture of the round, enriching the pool where it is too poor."""
-    out_of_line()
-    m = pool.request.size - 1
-    w = np.empty(pool.forecasts.shape[1] - m)
-    games_before = clock[GAMES]
-    epsilon = accuracy / np.sqrt(clock[ROUND] + 1)
-    reached = clock[POOLED] > 0 and search(pool, clock, nature, z, epsilon)
-    for _ in range(INSERTIONS):
-        if reached:
-            break
-        write_weights(binning, pool.request, w)
-        insert(pool, clock, pool.request, w)
-        reached = search(pool, clock, nature, z, epsilon)
-    clock[REPEATS] += clock[GAMES] - games_before > 1
-    clock[MISSES] += not reached
-
-
-@inner
-def _draw(pool: Pool, clock: IntArray, rng: np.random.Generator, random: bool) -> None:
+def _draw(pool: Pool, clock: IntArray, uniforms: FloatArray, at: int, random: bool) -> None:
     """Draw the forecast from the mixture, and its bin if it may lie in several."""
     out_of_line()
-    u = rng.random()
+    u = uniforms[at]
     position = 0
     while position < clock[SUPPORT] - 1:
         u -= pool.shares[position]
@@ -174,7 +180,7 @@ def _draw(pool: Pool, clock: IntArray, rng: np.random.Generator, random: bool) -
     slot = pool.support[position]
     chosen = pool.tags[slot, HOME]
     if random:
-        u = rng.random()
+        u = uniforms[at + 1]
         if chosen < 0:
             m = pool.request.size - 1
             for i in range(pool.forecasts.shape[1] - m):
@@ -240,7 +246,7 @@ def _place(pool: Pool, clock: IntArray, point: FloatArray, w: FloatArray) -> Non
 def _outgoing(
     pool: Pool, clock: IntArray, nature: Nature, binning: CompiledBinning, z: FloatArray
 ) -> None:
-    """Find the outgoing fixed point by bisection, as :func:`minimax.outgoing_point` does."""
+    """Find the outgoing fixed point by bisection, as ``explicit.outgoing_point`` does."""
     out_of_line()
     m = pool.request.size - 1
     w = np.empty(pool.forecasts.shape[1] - m)

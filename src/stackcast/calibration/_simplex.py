@@ -27,24 +27,6 @@ _TOLERANCE = 1e-11
 
 
 @entry
-def pivot(tableau: FloatArray, basis: IntArray, row: int, column: int) -> None:
-    """Bring ``column`` into the basis in place of the basic variable of ``row``."""
-    out_of_line()
-    rows, columns = tableau.shape
-    scale = 1.0 / tableau[row, column]
-    for c in range(columns):
-        tableau[row, c] *= scale
-    tableau[row, column] = 1.0
-    for r in range(rows):
-        factor = tableau[r, column]
-        if r != row and factor != 0.0:
-            for c in range(columns):
-                tableau[r, c] -= factor * tableau[row, c]
-            tableau[r, column] = 0.0
-    basis[row] = column
-
-
-@entry
 def maximise(tableau: FloatArray, basis: IntArray) -> None:
     """Pivot until no variable can raise the objective, whose row holds −c at the start."""
     out_of_line()
@@ -71,7 +53,17 @@ def maximise(tableau: FloatArray, basis: IntArray) -> None:
                     least = ratio
         if leaving < 0:
             return
-        pivot(tableau, basis, leaving, entering)
+        scale = 1.0 / tableau[leaving, entering]
+        for c in range(columns + 1):
+            tableau[leaving, c] *= scale
+        tableau[leaving, entering] = 1.0
+        for r in range(rows + 1):
+            factor = tableau[r, entering]
+            if r != leaving and factor != 0.0:
+                for c in range(columns + 1):
+                    tableau[r, c] -= factor * tableau[leaving, c]
+                tableau[r, entering] = 0.0
+        basis[leaving] = entering
 
 
 @inner
@@ -85,8 +77,8 @@ def solve_game(game: FloatArray, shares: FloatArray, reply: FloatArray) -> None:
             size = max(size, abs(game[r, c]))
     if size == 0.0:
         size = 1.0
-    # max Σy over B y ≤ 1, y ≥ 0 solves the game B > 0 whose rows maximise: B = 2 − game/size with the
-    # forecasts as rows, or, if nature has fewer strategies, B = 2 + game/size with nature's.
+    # max Σy over B y ≤ 1, y ≥ 0 solves the game B > 0 whose rows maximise: B = 2 − game/size with
+    # the forecasts as rows, or, if nature has fewer strategies, B = 2 + game/size with nature's.
     flipped = columns < rows
     a, b = (columns, rows) if flipped else (rows, columns)
     tableau = np.zeros((a + 1, b + a + 1))
@@ -170,7 +162,12 @@ def canonical_form(space: StrategySpace, low: FloatArray) -> tuple[FloatArray, I
     for r in np.flatnonzero(basis >= body.shape[1]):
         choices = np.abs(tableau[r, : body.shape[1]])
         if choices.max() > 1e-9:
-            pivot(tableau, basis, int(r), int(choices.argmax()))
+            entering = int(choices.argmax())
+            tableau[r] /= tableau[r, entering]
+            factors = tableau[:, entering].copy()
+            factors[r] = 0.0
+            tableau -= np.outer(factors, tableau[r])
+            basis[r] = entering
     kept = np.flatnonzero(basis < body.shape[1])
     columns = [*range(body.shape[1]), tableau.shape[1] - 1]
     result = np.ascontiguousarray(tableau[np.ix_([*kept, count], columns)])

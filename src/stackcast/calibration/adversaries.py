@@ -28,8 +28,8 @@ WINDOW = 100
 def hard_sequences(actions: int, rounds: int, seed: int = 0) -> dict[str, FloatArray]:
     """Return sequences of outcomes on the simplex, by name.
 
-    Pure outcomes drawn independently from one strategy; strategies that change every 50 and every 500
-    rounds; a strategy that drifts slowly from one vertex to the next; pure outcomes in a cycle.
+    Pure outcomes drawn independently from one strategy; strategies that change every 50 and every
+    500 rounds; a strategy that drifts from one vertex to the next; pure outcomes in a cycle.
 
     Examples
     --------
@@ -77,7 +77,8 @@ def play_adversary(
             action = int(np.argmin(shares @ support))
         else:
             since = 0 if adversary == "largest error" else max(0, t - WINDOW)
-            action = _feeding(errors[t] - errors[since], shares @ binning.weights(support))
+            recent = errors[t] - errors[since]
+            action = _feeding(recent, support, shares, binning.weights(support))
         outcomes[t], forecasts[t] = np.eye(m)[action], forecaster.forecast()
         weights = binning.weights(forecasts[t : t + 1])[0]
         errors[t + 1] = errors[t] + weights[:, None] * (outcomes[t] - forecasts[t])
@@ -85,6 +86,10 @@ def play_adversary(
     return outcomes, forecasts
 
 
-def _feeding(error: FloatArray, likely: FloatArray) -> int:
-    """Return the action that raises the largest errors most, in the bins that may be hit."""
-    return int(np.argmax(likely @ error**3))
+def _feeding(
+    error: FloatArray, support: FloatArray, shares: FloatArray, weights: FloatArray
+) -> int:
+    """Return the action that is expected to raise Σ error⁴, which the largest errors rule, most."""
+    gaps = np.eye(support.shape[1])[:, None, :] - support  # action, forecast, coordinate
+    raised = ((error[None, None] + gaps[:, :, None, :]) ** 4 - error**4).sum(axis=3)
+    return int(np.argmax(np.einsum("afi,f,fi->a", raised, shares, weights)))

@@ -41,8 +41,9 @@ START_RULES: tuple[StartRule, ...] = get_args(StartRule)
 
 #: The permanent start's prior is e to this, where every start of the stream has prior 1: enough to
 #: repair what starts leave behind when they go, too little to hold on to the past after a change
-#: (measured from −8 to 12: below 2 the first fails, above 10 the second).
-PERMANENT_LOG_PRIOR = 5.0
+#: (measured from −8 to 12: long intervals suffer below 2, short ones above 8, and below 4 some
+#: scores exceed twice those of all starts).
+PERMANENT_LOG_PRIOR = 6.0
 
 _STREAMING, _ALL, _FIRST = 0, 1, 2
 _NEVER = np.iinfo(np.int64).max
@@ -54,8 +55,8 @@ class Experts(NamedTuple):
 
     With N = n·m pairs of bin and coordinate, ``totals`` holds Σ G of each pair; Σ |r| of σ = + and
     of σ = −, each less what all experts share; Σ of the mixture's gain and of its size, which all
-    share; and last the log of the total weight. A row of ``marks`` holds the same at a start's first
-    round, with its log prior last.
+    share; and last the log of the total weight. A row of ``marks`` holds the same as it was at a
+    start's first round, with its log prior last.
     """
 
     totals: FloatArray  # (3N + 3,)
@@ -281,8 +282,8 @@ def learn(
 ) -> None:
     """Add one round to the totals.
 
-    ``weights`` are the bins of the forecast, ``gap`` is the outcome less the forecast, and gains are
-    divided by ``per``, twice the widest coordinate.
+    ``weights`` are the bins of the forecast, ``gap`` is the outcome less the forecast, and gains
+    are divided by ``per``, twice the widest coordinate.
     """
     out_of_line()
     m = gap.size

@@ -1,8 +1,7 @@
-"""A forecaster that is calibrated to a binning on every interval of time (Section 4 of the paper)."""
+"""A forecaster that is calibrated to a binning on every interval (Section 4 of the paper)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +25,9 @@ from stackcast._validation import (
 )
 from stackcast.calibration import _rounds
 from stackcast.calibration.binnings import Binning
+from stackcast.calibration.blocks import ForecastBlock
 from stackcast.calibration.experts import START_RULES, Experts, StartRule, new_experts, with_room
+from stackcast.calibration.explicit import outgoing_point
 from stackcast.calibration.minimax import (
     BIN,
     CHOSEN,
@@ -44,7 +45,6 @@ from stackcast.calibration.minimax import (
     Pool,
     new_nature,
     new_pool,
-    outgoing_point,
 )
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
+    from stackcast.calibration._weights import CompiledBinning
     from stackcast.games import StrategySpace
 
     IntArray = npt.NDArray[np.int64]
@@ -60,45 +61,12 @@ if TYPE_CHECKING:
 _KIND = "forecaster"
 
 
-@dataclass(frozen=True, eq=False)
-class ForecastBlock:
-    """The forecasts of a block of rounds.
-
-    A forecaster uses few distinct forecasts many times, so they are stored as numbers: forecast
-    ``forecast_ids[t]`` was made in the block's round t. Ids count up over the forecaster's life;
-    the forecasts that were new in this block are the rows of ``new_forecasts``, with ids from
-    ``first_new_id`` on. ``forecasts`` writes all of them out.
-    """
-
-    forecast_ids: IntArray
-    bins: IntArray
-    first_new_id: int
-    new_forecasts: FloatArray
-    _older_ids: IntArray = field(repr=False)
-    _older: FloatArray = field(repr=False)
-
-    @property
-    def forecasts(self) -> FloatArray:
-        """The forecast of every round, as rows."""
-        result = np.empty((len(self.forecast_ids), self.new_forecasts.shape[1]))
-        new = self.forecast_ids >= self.first_new_id
-        result[new] = self.new_forecasts[self.forecast_ids[new] - self.first_new_id]
-        order = np.argsort(self._older_ids)
-        place = np.searchsorted(self._older_ids[order], self.forecast_ids[~new])
-        result[~new] = self._older[order][place]
-        result.flags.writeable = False
-        return result
-
-    def __len__(self) -> int:
-        return len(self.forecast_ids)
-
-
 class AdaptiveForecaster:
     """Forecasts of a sequence of outcomes that are calibrated to a binning on every interval.
 
     Whatever the outcomes, chosen by an adversary who knows the forecaster and all of its past, with
     high probability the calibration error on every interval of L rounds is of the order of
-    √(log(n·m·L)/L) + √(log(T)/L) in each bin and coordinate (Theorem 4.1). There is nothing to tune.
+    √(log(n·m·L)/L) + √(log(T)/L) in each bin and coordinate (Theorem 4.1). Nothing has to be tuned.
 
     Parameters
     ----------
@@ -113,7 +81,7 @@ class AdaptiveForecaster:
     seed : int
         Forecasts are drawn from a mixture; the seed fixes the draws.
     accuracy : float
-        Player 2's mixture in round t is optimal within ``accuracy``/√t, times the widest coordinate.
+        Player 2's mixture in round t is optimal within ``accuracy``/√t times the widest coordinate.
 
     Examples
     --------
@@ -197,7 +165,7 @@ class AdaptiveForecaster:
         return int(self._clock[BIN])
 
     def forecast_distribution(self) -> tuple[FloatArray, FloatArray]:
-        """Return the forecasts from which the coming one is drawn, as rows, and their probabilities.
+        """Return the forecasts from which the coming one is drawn (rows), and their probabilities.
 
         Even an adversary who sees this before it chooses the outcome cannot break calibration.
         """
@@ -228,8 +196,9 @@ class AdaptiveForecaster:
         first, pooled = int(self._clock[LOGGED]), int(self._clock[POOLED])
         older_ids = self._pool.tags[:pooled, ID].copy()
         older = self._pool.forecasts[:pooled, : self.space.dimension].copy()
-        if self.binning.compiled is not None:
-            table = _rounds.run_rounds(*self._arguments(), np.ascontiguousarray(rows), ids, bins)
+        binning = self.binning.compiled
+        if binning is not None and rounds > 0:
+            table = self._compiled_rounds(binning, np.ascontiguousarray(rows), ids, bins)
             fresh = table[: self._clock[LOGGED] - first].copy()
         else:
             fresh = self._run_interpreted(rows, ids, bins)
@@ -302,21 +271,28 @@ class AdaptiveForecaster:
     def _epsilon(self) -> float:
         return self.accuracy * self._per / 2.0
 
-    def _arguments(self) -> tuple[Any, ...]:
-        return (
-            self._experts,
-            self._pool,
+    def _compiled_rounds(
+        self, binning: CompiledBinning, outcomes: FloatArray, ids: IntArray, bins: IntArray
+    ) -> FloatArray:
+        decisions = max(len(ids), 1) - int(self._clock[PENDING])
+        fresh: FloatArray = _rounds.run_rounds(
+            *self._experts,
+            *self._pool,
+            *self._nature,
+            *binning,
             self._clock,
-            self._nature,
-            self.binning.compiled,
             self._imbalance,
-            self._rng,
             START_RULES.index(self.starts),
             self._outgoing,
             self.binning.random,
             self._epsilon,
             self._per,
+            self._rng.random(decisions * (2 if self.binning.random else 1)),
+            outcomes,
+            ids,
+            bins,
         )
+        return fresh
 
     def _make_room(self, rounds: int) -> None:
         self._experts = with_room(self._experts, self.starts, self.rounds + rounds)
@@ -326,8 +302,13 @@ class AdaptiveForecaster:
         m = self.space.dimension
         if self.space.kind == "simplex":
             return np.full(m, 1.0 / m)
-        axes = np.vstack([np.eye(m), -np.eye(m)])
-        return np.mean([self.space.support_point(axis) for axis in axes], axis=0)
+        middle = np.zeros(m)
+        for axis in np.vstack([np.eye(m), -np.eye(m)]):
+            point = self.space.support_point(axis)
+            if point is None:
+                raise InputError("space", "a bounded space with a strategy in it", "none")
+            middle += point / (2 * m)
+        return middle
 
     def _outcome(self, outcome: Any) -> FloatArray:
         if isinstance(outcome, int | np.integer) and self.space.kind == "simplex":
@@ -336,9 +317,11 @@ class AdaptiveForecaster:
                 raise InputError(
                     "outcome", f"an action below {self.space.dimension}", shown(outcome)
                 )
-            return np.eye(self.space.dimension)[action]
+            vertex: FloatArray = np.eye(self.space.dimension)[action]
+            return vertex
         row = real_vector("outcome", outcome, self.space.dimension)
-        return self._checked("outcome", np.array(row)[None, :])[0]
+        checked: FloatArray = self._checked("outcome", np.array(row)[None, :])[0]
+        return checked
 
     def _outcomes(self, outcomes: Any) -> tuple[FloatArray, int]:
         if isinstance(outcomes, tuple) and len(outcomes) == 2 and np.ndim(outcomes[1]) == 0:
@@ -381,17 +364,23 @@ class AdaptiveForecaster:
         self._make_room(1)
         if self.binning.compiled is not None:
             none = np.empty(0, dtype=np.int64)
-            _rounds.run_rounds(*self._arguments(), np.empty((0, self.space.dimension)), none, none)
+            nothing = np.empty((0, self.space.dimension))
+            self._compiled_rounds(self.binning.compiled, nothing, none, none)
         else:
             self._decide_interpreted()
 
     def _finish(self, outcome: FloatArray) -> None:
-        self._step(_rounds.FINISH, outcome)
+        if self.binning.compiled is not None:
+            one = np.empty(1, dtype=np.int64)
+            self._compiled_rounds(self.binning.compiled, outcome[None, :], one, one)
+        else:
+            self._step(_rounds.FINISH, outcome)
 
     def _step(
         self, what: int, point: FloatArray | None = None, weights: FloatArray | None = None
     ) -> bool:
         empty = self._no_numbers
+        drawing = what == _rounds.DRAW
         return bool(
             _rounds.step(
                 self._experts,
@@ -399,9 +388,9 @@ class AdaptiveForecaster:
                 self._clock,
                 self._nature,
                 self._imbalance,
-                self._rng,
                 START_RULES.index(self.starts),
                 self.binning.random,
+                self._rng.random(1 + self.binning.random) if drawing else empty,
                 self._epsilon / (self.rounds + 1) ** 0.5,
                 self._per,
                 what,
@@ -435,7 +424,8 @@ class AdaptiveForecaster:
         slopes = z[:, 0] - (z[:, 1] if m == 2 else 0.0)
 
         def weights(p: float) -> FloatArray:
-            return self.binning.weights([[p, 1.0 - p][:m]])[0]
+            row: FloatArray = self.binning.weights([[p, 1.0 - p][:m]])[0]
+            return row
 
         low, high = (float(limit) for limit in self._nature.limits[:, 0])
         p = outgoing_point(lambda p: float(weights(p) @ slopes), low, high)
