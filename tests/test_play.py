@@ -121,7 +121,7 @@ class Says(Hedge):
     answers: Any = None
 
     def respond(self, block: Block) -> Responses:
-        return self.answers  # type: ignore[no-any-return]
+        return self.answers
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ class Commits(Fixed):
     what: Any = None
 
     def commit(self) -> Block:
-        return self.what  # type: ignore[no-any-return]
+        return self.what
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,7 @@ from stackcast.calibration.errors import (
     foster_vohra_score,
 )
 from stackcast.calibration.explicit import outgoing_point, two_adjacent_points
-from stackcast.calibration.forecaster import AdaptiveForecaster, ForecastBlock
-from stackcast.calibration.minimax import outgoing_point, two_adjacent_points
+from stackcast.calibration.forecaster import AdaptiveForecaster
 from stackcast.calibration.profile import CalibrationProfile, WorstInterval, calibration_profile
 from stackcast.calibration.rates import AdaptiveRate, CustomRate, PowerRate, Rate
 from stackcast.calibration.recalibration import Recalibration, Recalibrator, recalibrate
