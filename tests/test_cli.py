@@ -66,6 +66,8 @@ def test_the_catalogue_can_be_listed_and_read() -> None:
         (["solve", "broken.json"], "broken.json: "),
         (["solve", "--out", "a-file"], "a-file: expected a folder that can be written to"),
         (["games", "nothing"], "expected a name from the catalogue"),
+        (["audit"], "audit: expected a FILE or --forecasts FILE, found neither."),
+        (["audit", "--forecasts", "none.csv"], "none.csv: file: expected a file that exists"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_code_2(

@@ -27,7 +27,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._validation import InputError, shown
-from stackcast.calibration.tables import _floats, _frame, _numbered, _probabilities, _refuse_missing
+from stackcast.calibration.columns import (
+    float_column,
+    numbered_columns,
+    probability_columns,
+    read_table,
+    refuse_missing,
+)
 from stackcast.protocol import Transcript
 
 if TYPE_CHECKING:
@@ -65,7 +71,7 @@ def read_transcript(path: str | Path, game: FiniteGame | None = None) -> Transcr
     if place.suffix.lower() == ".parquet" and _is_saved_transcript(place):
         return Transcript.load(place)
     try:
-        return _from_frame(_frame(place), game)
+        return _from_frame(read_table(place), game)
     except InputError as error:
         raise error.inside(place.name) from None
 
@@ -112,7 +118,7 @@ def _from_frame(frame: pl.DataFrame, game: FiniteGame | None) -> Transcript:
 def _check_rounds(frame: pl.DataFrame) -> None:
     if "round" not in frame.columns:
         return
-    numbers = _floats(frame, "round")
+    numbers = float_column(frame, "round")
     wrong = np.flatnonzero(numbers != np.floor(numbers))
     if wrong.size:
         field = f"column round, row {wrong[0] + 1}"
@@ -133,7 +139,7 @@ def _mixtures(frame: pl.DataFrame, stem: str, actions: Sequence[str] | None) -> 
         if missing:
             raise InputError("columns", f"a column {missing[0]}", ", ".join(present))
         return _mixture_rows(frame, named)
-    columns = _numbered(frame, stem)
+    columns = numbered_columns(frame, stem)
     if columns:
         if actions is not None and len(columns) != len(actions):
             expected = f"{stem}_1 … {stem}_{len(actions)}"
@@ -149,7 +155,7 @@ def _mixtures(frame: pl.DataFrame, stem: str, actions: Sequence[str] | None) -> 
 
 
 def _mixture_rows(frame: pl.DataFrame, names: list[str]) -> FloatArray:
-    rows = _probabilities(frame, names)
+    rows = probability_columns(frame, names)
     return np.ones_like(rows) if len(names) == 1 else rows
 
 
@@ -164,7 +170,7 @@ def _numbers_of(
     frame: pl.DataFrame, name: str, actions: Sequence[str] | None
 ) -> npt.NDArray[np.int64]:
     """Return a column of names, or of numbers from 1 on, as numbers from 0 on."""
-    _refuse_missing(frame, name)
+    refuse_missing(frame, name)
     column = frame[name]
     kinds = column.unique(maintain_order=True).to_list()
     codes = {kind: _number_of(kind, actions) for kind in kinds}

@@ -8,25 +8,6 @@ import typer
 if TYPE_CHECKING:
     from stackcast.calibration import CalibrationProfile
 
-_HELP = """
-Say what a record proves.
-
-FILE is a saved transcript (Parquet) or a table of your own (CSV or Parquet) with one row a round:
-columns strategy_1, strategy_2 … (or strategy_NAME; or action, for drawn actions), response, and if
-you have them forecast_1, forecast_2 …, phase and round. A table needs --game. With --forecasts
-instead, only the calibration of forecasts is certified, and no game is needed.
-
-A bound that fails is shown as failed, and the exit code is then 1.
-
-Examples:
-
-    stackcast audit play.parquet
-
-    stackcast audit season.csv --game inspection --json
-
-    stackcast audit --forecasts rain.csv --threshold 0.5
-"""
-
 
 def audit(
     file: Annotated[
@@ -101,28 +82,35 @@ def audit(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Audit."""
+    """Say what a record proves.
+
+    FILE is a saved transcript (Parquet) or a table of your own (CSV or Parquet) with one row a
+    round: columns strategy_1, strategy_2 … (or strategy_NAME; or action, for drawn actions),
+    response, and if you have them forecast_1, forecast_2 …, phase and round. A table needs --game.
+    With --forecasts instead, only the calibration of forecasts is certified, and no game is needed.
+
+    A bound that fails is shown as failed, and the exit code is then 1.
+
+    Examples:
+
+        stackcast audit play.parquet
+
+        stackcast audit season.csv --game inspection --json
+
+        stackcast audit --forecasts rain.csv --threshold 0.5
+    """
     from stackcast._validation import InputError
 
-    try:
-        if (file is None) == (forecasts is None):
-            found = "neither" if file is None else "both"
-            raise InputError("audit", "a FILE or --forecasts FILE", found)
-        if forecasts is not None:
-            constant = 1.0 if rate is None else rate
-            _audit_forecasts(
-                forecasts, threshold, lengths, constant, shortest, level, figure, as_json
-            )
-        elif file is not None:
-            held = _audit_play(file, game, ties, lengths, rate, level, figure, as_json)
-            if not held:
-                raise typer.Exit(1)
-    except InputError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
-
-
-audit.__doc__ = _HELP
+    if (file is None) == (forecasts is None):
+        found = "neither" if file is None else "both"
+        raise InputError("audit", "a FILE or --forecasts FILE", found)
+    if forecasts is not None:
+        constant = 1.0 if rate is None else rate
+        _audit_forecasts(forecasts, threshold, lengths, constant, shortest, level, figure, as_json)
+    elif file is not None:
+        held = _audit_play(file, game, ties, lengths, rate, level, figure, as_json)
+        if not held:
+            raise typer.Exit(1)
 
 
 def _audit_play(
