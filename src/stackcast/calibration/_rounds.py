@@ -54,6 +54,7 @@ def run_rounds(
     totals: FloatArray,
     marks: FloatArray,
     starts: IntArray,
+    seen: IntArray,
     forecasts: FloatArray,
     tags: IntArray,
     support: IntArray,
@@ -92,7 +93,7 @@ def run_rounds(
     The parts of the players come one by one because a call with plain arrays costs a tenth of one
     with named tuples.
     """
-    experts = Experts(totals, marks, starts)
+    experts = Experts(totals, marks, starts, seen)
     pool = Pool(forecasts, tags, support, shares, vertices, request)
     nature = Nature(kind, limits, budget, tableau, basis)
     binning = CompiledBinning(binning_kind, table, vector, tolerance, number)
@@ -205,7 +206,7 @@ def _finish(
     gap = np.empty(m)
     for j in range(m):
         gap[j] = outcome[j] - row[j]
-    learn(experts, z, row[m:], gap, per)
+    learn(experts, clock[ROUND] + 1, z, row[m:], gap, per)
     clock[ROUND] += 1
     clock[PENDING] = 0
 

@@ -43,7 +43,7 @@ START_RULES: tuple[StartRule, ...] = get_args(StartRule)
 #: repair what starts leave behind when they go, too little to hold on to the past after a change
 #: (measured from −8 to 12: long intervals suffer below 2, short ones above 8, and below 4 some
 #: scores exceed twice those of all starts).
-PERMANENT_LOG_PRIOR = 6.0
+PERMANENT_LOG_PRIOR = 5.0
 
 _STREAMING, _ALL, _FIRST = 0, 1, 2
 _NEVER = np.iinfo(np.int64).max
@@ -62,15 +62,17 @@ class Experts(NamedTuple):
     totals: FloatArray  # (3N + 3,)
     marks: FloatArray  # (slots, 3N + 3)
     starts: IntArray  # (slots, 2): first and last round in which it is awake; 0 for an empty slot
+    seen: IntArray  # (n,): the last round in which a bin had weight
 
 
-def new_experts(pairs: int, rule: StartRule, rounds: int) -> Experts:
-    """Return sleeping experts for ``pairs`` = n·m and at least ``rounds`` rounds."""
-    slots = _slots(rule, rounds)
+def new_experts(bins: int, dimension: int, rule: StartRule, rounds: int) -> Experts:
+    """Return sleeping experts with room for at least ``rounds`` rounds."""
+    slots, size = _slots(rule, rounds), 3 * bins * dimension + 3
     return Experts(
-        np.zeros(3 * pairs + 3),
-        np.zeros((slots, 3 * pairs + 3)),
+        np.zeros(size),
+        np.zeros((slots, size)),
         np.zeros((slots, 2), dtype=np.int64),
+        np.zeros(bins, dtype=np.int64),
     )
 
 
@@ -84,7 +86,7 @@ def with_room(experts: Experts, rule: StartRule, rounds: int) -> Experts:
     marks = np.zeros((need, experts.marks.shape[1]))
     starts = np.zeros((need, 2), dtype=np.int64)
     marks[:have], starts[:have] = experts.marks, experts.starts
-    return Experts(experts.totals, marks, starts)
+    return Experts(experts.totals, marks, starts, experts.seen)
 
 
 def _slots(rule: StartRule, rounds: int) -> int:
@@ -150,30 +152,41 @@ def weigh(experts: Experts, z: FloatArray) -> None:
 def _accumulate(experts: Experts, shift: float, z: FloatArray) -> float:
     """Add up the weights, relative to e^shift, over the starts; return their sum."""
     out_of_line()
-    pairs = z.size
-    width = 2 * pairs
-    capacity = max(1, _BATCH // width)
+    totals, starts = experts.totals, experts.starts
+    bins, pairs = experts.seen.size, z.size
+    width = 2 * (pairs // bins)
+    capacity = max(_BATCH // width, 1)
     regret = np.empty(capacity * width)
     spread = np.empty(capacity * width)
     weight = np.empty(capacity * width)
-    sums = np.zeros(width)
-    slots = experts.starts.shape[0]
-    filled = 0
-    for slot in range(slots):
-        if experts.starts[slot, 0] > 0:
-            at = filled * width
-            _fill(experts.totals, experts.marks[slot], shift, at, regret, spread, weight)
-            filled += 1
-        if filled == capacity or (filled > 0 and slot == slots - 1):
-            _weights(regret, spread, weight, filled * width)
-            for f in range(filled):
-                for x in range(width):
-                    sums[x] += weight[f * width + x]
-            filled = 0
-    total = 0.0
+    owner = np.empty(capacity, dtype=np.int64)
     for x in range(pairs):
-        z[x] = sums[x] - sums[pairs + x]
-        total += sums[x] + sums[pairs + x]
+        z[x] = 0.0
+    total = 0.0
+    filled = 0
+    for slot in range(starts.shape[0]):
+        if starts[slot, 0] == 0:
+            continue
+        marks = experts.marks[slot]
+        lead = totals[3 * pairs] - marks[3 * pairs]
+        base = totals[3 * pairs + 1] - marks[3 * pairs + 1] + 1.0
+        offset = marks[3 * pairs + 2] - shift
+        idle = 0
+        for i in range(bins):
+            if experts.seen[i] < starts[slot, 0]:
+                idle += 1
+                continue
+            _fill(
+                totals, marks, i, lead, base, offset, filled * width, regret, spread, weight, bins
+            )
+            owner[filled] = i
+            filled += 1
+            if filled == capacity:
+                total += _flush(regret, spread, weight, owner, filled, width, z)
+                filled = 0
+        # The experts of bins without weight since the start are all alike, and cancel in z.
+        total += idle * width * _weight(-lead, 3.0 * base, offset)
+    total += _flush(regret, spread, weight, owner, filled, width, z)
     return total
 
 
@@ -181,53 +194,85 @@ def _accumulate(experts: Experts, shift: float, z: FloatArray) -> float:
 def _fill(
     totals: FloatArray,
     marks: FloatArray,
-    shift: float,
+    i: int,
+    lead: float,
+    base: float,
+    offset: float,
     at: int,
     regret: FloatArray,
     spread: FloatArray,
-    offset: FloatArray,
+    weight: FloatArray,
+    bins: int,
 ) -> None:
-    """Write R, 3(C+1) and log prior − shift of the 2·n·m experts of one start."""
+    """Write R, 3(C+1) and log prior − shift of the 2m experts of one start and one bin."""
     out_of_line()
-    n = totals.size // 3 - 1
-    lead = totals[3 * n] - marks[3 * n]
-    base = totals[3 * n + 1] - marks[3 * n + 1] + 1.0
-    prior = marks[3 * n + 2] - shift
-    for x in range(n):
+    pairs = totals.size // 3 - 1
+    m = pairs // bins
+    for j in range(m):
+        x = i * m + j
         gain = totals[x] - marks[x]
-        regret[at + x] = gain - lead
-        regret[at + n + x] = -gain - lead
-    for x in range(2 * n):
-        spread[at + x] = 3.0 * (base + (totals[n + x] - marks[n + x]))
-        offset[at + x] = prior
+        regret[at + j] = gain - lead
+        regret[at + m + j] = -gain - lead
+        spread[at + j] = 3.0 * (base + (totals[pairs + x] - marks[pairs + x]))
+        spread[at + m + j] = 3.0 * (base + (totals[2 * pairs + x] - marks[2 * pairs + x]))
+        weight[at + j] = offset
+        weight[at + m + j] = offset
 
 
 @inner
-def _weights(regret: FloatArray, spread: FloatArray, weight: FloatArray, count: int) -> None:
-    """Turn the offsets in ``weight`` into weights (without the factor ½ that all share)."""
+def _flush(
+    regret: FloatArray,
+    spread: FloatArray,
+    weight: FloatArray,
+    owner: IntArray,
+    filled: int,
+    width: int,
+    z: FloatArray,
+) -> float:
+    """Turn a batch into weights, add their differences to z, and return their sum."""
     out_of_line()
-    for x in range(count):
-        r = regret[x]
-        u = r + 1.0 if r > -1.0 else 0.0
-        inverse = 1.0 / spread[x]
-        a = u * u * inverse
-        # Φ(R+1) − Φ(R−1) = e^a (1 − e^−d); the second Φ is 1 for R below 1.
-        d = 4.0 * r * inverse if r >= 1.0 else a
-        exponent = weight[x] + a
-        weight[x] = _exp(exponent if exponent > -700.0 else -700.0) * _one_minus_exp(d)
+    for x in range(filled * width):
+        weight[x] = _weight(regret[x], spread[x], weight[x])
+    m = width // 2
+    total = 0.0
+    for f in range(filled):
+        for j in range(m):
+            over, under = weight[f * width + j], weight[f * width + m + j]
+            z[owner[f] * m + j] += over - under
+            total += over + under
+    return total
+
+
+@inner
+def _weight(r: float, spread: float, offset: float) -> float:
+    """Return e^offset·(Φ(R+1) − Φ(R−1)) (without the factor ½ that all share)."""
+    u = r + 1.0 if r > -1.0 else 0.0
+    inverse = 1.0 / spread
+    a = u * u * inverse
+    # Φ(R+1) − Φ(R−1) = e^a (1 − e^−d); the second Φ is 1 for R below 1.
+    d = 4.0 * r * inverse if r >= 1.0 else a
+    exponent = offset + a
+    size: float = _exp(exponent if exponent > -700.0 else -700.0) * _one_minus_exp(d)
+    return size
 
 
 @inner
 def _largest_exponent(experts: Experts) -> float:
-    width = 2 * (experts.totals.size // 3 - 1)
-    regret, spread, offset = np.empty(width), np.empty(width), np.empty(width)
+    out_of_line()
+    totals = experts.totals
+    n = totals.size // 3 - 1
     largest = -np.inf
     for slot in range(experts.starts.shape[0]):
         if experts.starts[slot, 0] > 0:
-            _fill(experts.totals, experts.marks[slot], 0.0, 0, regret, spread, offset)
-            for x in range(width):
-                if regret[x] > -1.0:
-                    largest = max(largest, offset[x] + (regret[x] + 1.0) ** 2 / spread[x])
+            marks = experts.marks[slot]
+            lead = totals[3 * n] - marks[3 * n]
+            base = totals[3 * n + 1] - marks[3 * n + 1] + 1.0
+            for x in range(2 * n):
+                gain = totals[x % n] - marks[x % n]
+                r = (gain if x < n else -gain) - lead
+                if r > -1.0:
+                    spread = 3.0 * (base + (totals[n + x] - marks[n + x]))
+                    largest = max(largest, marks[3 * n + 2] + (r + 1.0) ** 2 / spread)
     return largest if largest > -np.inf else 0.0
 
 
@@ -278,9 +323,9 @@ def _one_minus_exp(d: float) -> float:
 
 @inner
 def learn(
-    experts: Experts, z: FloatArray, weights: FloatArray, gap: FloatArray, per: float
+    experts: Experts, t: int, z: FloatArray, weights: FloatArray, gap: FloatArray, per: float
 ) -> None:
-    """Add one round to the totals.
+    """Add round ``t`` to the totals.
 
     ``weights`` are the bins of the forecast, ``gap`` is the outcome less the forecast, and gains
     are divided by ``per``, twice the widest coordinate.
@@ -299,6 +344,7 @@ def learn(
     totals[3 * pairs + 1] += abs(mixture)
     for i in range(weights.size):
         if weights[i] > 0.0:
+            experts.seen[i] = t
             for j in range(m):
                 gain = weights[i] * gap[j] / per
                 totals[i * m + j] += gain

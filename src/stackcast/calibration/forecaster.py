@@ -120,7 +120,7 @@ class AdaptiveForecaster:
         self._nature = new_nature(self.space)
         widest = float(np.ptp(self._nature.limits, axis=0).max())
         self._per = 2.0 * widest if widest > 0 else 1.0
-        self._experts = new_experts(n * m, starts, 64)
+        self._experts = new_experts(n, m, starts, 64)
         # In one dimension a continuous binning has a deterministic answer.
         line = m == 1 or (m == 2 and self.space.kind == "simplex")
         self._outgoing = binning.continuous and line
