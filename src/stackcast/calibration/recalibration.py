@@ -146,7 +146,7 @@ class Recalibrator:
         self._rng = stream(seed, "recalibrator")
         decisions = len(self._edges) + 1
         # First the decisions, then the decisions of each cell, and last of all staying close.
-        self._experts = new_experts(decisions * (self._cells + 1) + 1, "streaming", 64)
+        self._experts = new_experts(decisions * (self._cells + 1) + 1, 1, "streaming", 64)
         self._imbalance = np.zeros(decisions * (self._cells + 1) + 1)
         self._pending = np.zeros(3)  # original, corrected, whether they wait for their outcome
         self._rounds = 0
