@@ -162,7 +162,7 @@ def _accumulate(experts: Experts, shift: float, z: FloatArray) -> float:
     owner = np.empty(capacity, dtype=np.int64)
     for x in range(pairs):
         z[x] = 0.0
-    total = 0.0
+    total: float = 0.0
     filled = 0
     for slot in range(starts.shape[0]):
         if starts[slot, 0] == 0:
@@ -186,8 +186,8 @@ def _accumulate(experts: Experts, shift: float, z: FloatArray) -> float:
                 filled = 0
         # The experts of bins without weight since the start are all alike, and cancel in z.
         total += idle * width * _weight(-lead, 3.0 * base, offset)
-    total += _flush(regret, spread, weight, owner, filled, width, z)
-    return total
+    rest: float = _flush(regret, spread, weight, owner, filled, width, z)
+    return total + rest
 
 
 @inner
