@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast.agents.base import RegretLearner, pick
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class AdaptiveHedge(RegretLearner):
         self._snapshots = memory["snapshots"].copy()
 
 
-@njit(cache=True)
+@entry
 def _wake(starts: Any, snapshots: Any, regrets: Any, now: int) -> None:
     """Begin the start ``now``, in the slot of a start that is over."""
     if now == 1:
@@ -110,7 +110,7 @@ def _wake(starts: Any, snapshots: Any, regrets: Any, now: int) -> None:
     snapshots[slot] = regrets
 
 
-@njit(cache=True)
+@entry
 def _log_weight(regret: float, size: float) -> float:
     """Return log w(R, C) of AdaNormalHedge; −∞ for weight 0."""
     if regret <= -1.0:
@@ -120,7 +120,7 @@ def _log_weight(regret: float, size: float) -> float:
     return float(a + np.log(-np.expm1(-d)) - np.log(2.0))
 
 
-@njit(cache=True)
+@entry
 def _mix(starts: Any, snapshots: Any, regrets: Any, now: int, mixture: Any) -> None:
     """Write to ``mixture`` the weights of the responses, summed over the starts that are awake."""
     k = len(mixture)
@@ -162,7 +162,7 @@ def _mix(starts: Any, snapshots: Any, regrets: Any, now: int, mixture: Any) -> N
         mixture[y] /= total
 
 
-@njit(cache=True)
+@entry
 def _adaptive_hedge(
     regrets: Any,
     starts: Any,

@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast._random import stream
 from stackcast._state import generator_state, restored_generator
 from stackcast._validation import InputError, one_of, shown, whole_number
@@ -168,7 +168,7 @@ def drawn_actions(strategy: FloatArray, uniforms: FloatArray) -> FloatArray:
     return rows
 
 
-@njit(cache=True)
+@entry
 def _systematic(strategy: Any, uniforms: Any) -> Any:
     m = len(strategy)
     ends = np.cumsum(strategy)
@@ -189,7 +189,7 @@ def _systematic(strategy: Any, uniforms: Any) -> Any:
     return rows
 
 
-@njit(cache=True)
+@entry
 def unit_gains(observations: Any, payoffs: Any, offsets: Any, scale: float) -> Any:
     """Return the utilities of each row, from 0 for the least of the row, in units of ``scale``."""
     m, k = payoffs.shape
@@ -207,7 +207,7 @@ def unit_gains(observations: Any, payoffs: Any, offsets: Any, scale: float) -> A
     return gains
 
 
-@njit(cache=True)
+@entry
 def pick(weights: Any, uniform: float) -> int:
     """Return an index with probability proportional to its weight."""
     aim = uniform * weights.sum()
@@ -222,7 +222,7 @@ def pick(weights: Any, uniform: float) -> int:
     return last  # rounding left nothing beyond the sum
 
 
-@njit(cache=True)
+@entry
 def softmax(values: Any, rate: float, weights: Any) -> None:
     """Write to ``weights`` what is proportional to exp(rate·values), the largest as 1."""
     top = values.max()

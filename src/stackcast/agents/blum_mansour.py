@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast.agents.base import RegretLearner, pick, softmax
 from stackcast.agents.hedge import learning_rate
 
@@ -75,7 +75,7 @@ class BlumMansour(RegretLearner):
         self._totals, self._shares = memory["totals"].copy(), memory["shares"].copy()
 
 
-@njit(cache=True)
+@entry
 def stationary(chain: Any, mixture: Any) -> None:
     """Write to ``mixture`` the p with p = pQ; ``chain`` (Q, positive) is overwritten.
 
@@ -102,7 +102,7 @@ def stationary(chain: Any, mixture: Any) -> None:
         mixture[j] /= total
 
 
-@njit(cache=True)
+@entry
 def _mix(totals: Any, shares: Any, chain: Any, mixture: Any) -> None:
     k = len(shares)
     for i in range(k):
@@ -113,7 +113,7 @@ def _mix(totals: Any, shares: Any, chain: Any, mixture: Any) -> None:
     stationary(chain, mixture)
 
 
-@njit(cache=True)
+@entry
 def _blum_mansour(totals: Any, shares: Any, gains: Any, uniforms: Any, responses: Any) -> None:
     k = len(shares)
     step = 1 if len(gains) > 1 else 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast.agents.base import RegretLearner, pick, softmax
 
 if TYPE_CHECKING:
@@ -70,13 +70,13 @@ class Hedge(RegretLearner):
         self._totals = memory["totals"].copy()
 
 
-@njit(cache=True)
+@entry
 def learning_rate(actions: int, rounds: float) -> float:
     """Return 2√(ln k / t)."""
     return float(2.0 * np.sqrt(np.log(actions) / rounds))
 
 
-@njit(cache=True)
+@entry
 def _hedge(totals: Any, played: int, gains: Any, uniforms: Any, responses: Any) -> None:
     k = len(totals)
     step = 1 if len(gains) > 1 else 0

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast._random import stream
 from stackcast._state import generator_state, restored_generator
 from stackcast._validation import one_of, real_number, whole_number
@@ -132,7 +132,7 @@ class QuantalResponse(_Informed):
         return Responses(responses)
 
 
-@njit(cache=True)
+@entry
 def _quantal(utilities: Any, precision: float, uniforms: Any, responses: Any) -> None:
     weights = np.empty(len(utilities))
     softmax(utilities, precision, weights)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast._random import stream
 from stackcast._state import generator_state, restored_generator
 from stackcast._validation import InputError, one_of, real_number, shown
@@ -217,7 +217,7 @@ def _checked(budget: Any) -> Any:
     return constant, real_number("budget, β", budget[1], at_least=0, at_most=1)
 
 
-@njit(cache=True)
+@entry
 def _hold(
     errors: Any,
     held: Any,
@@ -247,7 +247,7 @@ def _hold(
     return len(responses)
 
 
-@njit(cache=True)
+@entry
 def _account(errors: Any, weights: Any, observed: Any, forecasts: Any) -> None:
     """Add the errors of some rounds, one after the other."""
     k, m = errors.shape

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast._validation import PROBABILITY_TOLERANCE
 from stackcast.games import BEST_RESPONSE_TOLERANCE
 
@@ -116,7 +116,7 @@ def _inside(space: StrategySpace, rows: FloatArray) -> npt.NDArray[np.bool_]:
     return kept
 
 
-@njit(cache=True)
+@entry
 def _tally(
     strategies: Any,
     rounds: Any,

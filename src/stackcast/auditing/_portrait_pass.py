@@ -12,18 +12,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from stackcast._compiling import entry
 
 #: The shortest window, and the shortest prefix, that are looked at.
 SHORTEST, SHORTEST_PREFIX = 16, 64
 
 
-@njit(cache=True)
+@entry
 def _rate(actions: float, length: int) -> float:
     return float(np.sqrt(np.log(actions * length) / length))
 
 
-@njit(cache=True)
+@entry
 def _implied(gains: Any, norms: Any) -> float:
     """Return the largest gain of a swap i → j over the norm of the pair."""
     worst = 0.0
@@ -35,7 +36,7 @@ def _implied(gains: Any, norms: Any) -> float:
     return worst
 
 
-@njit(cache=True)
+@entry
 def observe(
     strategies: Any,
     rounds: Any,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stackcast.calibration._compiling import entry, inner
+from stackcast._compiling import entry, inner
 from stackcast.calibration.experts import START_RULES, Experts, wake
 
 if TYPE_CHECKING:

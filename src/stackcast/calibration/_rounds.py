@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stackcast.calibration._compiling import entry, inner, out_of_line
+from stackcast._compiling import entry, inner, out_of_line
 from stackcast.calibration._weights import CompiledBinning, write_weights
 from stackcast.calibration.experts import Experts, learn, wake, weigh
 from stackcast.calibration.minimax import (

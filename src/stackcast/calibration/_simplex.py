@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stackcast._compiling import entry, inner, out_of_line
 from stackcast._validation import InputError
-from stackcast.calibration._compiling import entry, inner, out_of_line
 
 if TYPE_CHECKING:
     import numpy.typing as npt

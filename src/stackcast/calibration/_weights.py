@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stackcast.calibration._compiling import entry, inner, out_of_line
+from stackcast._compiling import entry, inner, out_of_line
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from stackcast.calibration._compiling import inner, out_of_line
+from stackcast._compiling import inner, out_of_line
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from stackcast._compiling import inner, out_of_line
 from stackcast._validation import InputError
-from stackcast.calibration._compiling import inner, out_of_line
 from stackcast.calibration._simplex import canonical_form, furthest_vertex, solve_game
 
 if TYPE_CHECKING:

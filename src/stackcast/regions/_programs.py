@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast.regions._simplex import OPTIMAL, UNSURE, action_program
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     BoolArray = npt.NDArray[np.bool_]
 
 
-@njit(cache=True)
+@entry
 def best_commitment(
     U: FloatArray,
     W: FloatArray,
@@ -102,7 +102,7 @@ def best_commitment(
     return strategy, response, best, status, values, bounds
 
 
-@njit(cache=True)
+@entry
 def with_duplicate_rows(
     cuts: FloatArray, U: FloatArray, W: FloatArray, y: int, tie: float
 ) -> FloatArray:
@@ -129,7 +129,7 @@ def with_duplicate_rows(
     return rows[:count]
 
 
-@njit(cache=True)
+@entry
 def normal_length(projected: FloatArray, y: int, j: int) -> float:
     """Return the length of the normal between y and j within the affine hull."""
     total = 0.0
@@ -139,7 +139,7 @@ def normal_length(projected: FloatArray, y: int, j: int) -> float:
     return np.sqrt(total)
 
 
-@njit(cache=True)
+@entry
 def gap_and_distances(
     h: FloatArray,
     y: int,
@@ -186,7 +186,7 @@ def gap_and_distances(
     return largest_gap, distances
 
 
-@njit(cache=True)
+@entry
 def unit_payoffs(payoffs: FloatArray) -> tuple[FloatArray, float, float]:
     """Return the principal's payoffs scaled to [1, 2], their least value and their width."""
     low, high = np.inf, -np.inf
@@ -198,7 +198,7 @@ def unit_payoffs(payoffs: FloatArray) -> tuple[FloatArray, float, float]:
     return (payoffs / 2 - low / 2) / half + 1.0, low, 2 * half
 
 
-@njit(cache=True)
+@entry
 def scaled_payoffs(payoffs: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     """Return the payoffs in units of their scale, the same centred, and the scale.
 

@@ -24,7 +24,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from stackcast._compiling import inner, out_of_line
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -44,7 +45,7 @@ _PIVOT = 1e-11
 _LEAVES = 5e-14
 
 
-@njit(cache=True)
+@inner
 def action_program(
     u: FloatArray,
     W: FloatArray,
@@ -77,6 +78,7 @@ def action_program(
     -------
     status, value, bound, h
     """
+    out_of_line()
     m, k = W.shape
     q = cuts.shape[0]
     h = np.zeros(m)
@@ -228,11 +230,12 @@ def action_program(
     return _polished(u, rows, basic, nonbasic, height, width, m)
 
 
-@njit(cache=True)
+@inner
 def _best_response_row(
     W: FloatArray, y: int, j: int, lengths: FloatArray, margin: float, slack: float, row: FloatArray
 ) -> float:
     """Write W_j − W_y with margin and slack, scaled to 1, into ``row``; return the scale."""
+    out_of_line()
     m = W.shape[0]
     largest = 0.0
     for x in range(m):
@@ -246,7 +249,7 @@ def _best_response_row(
     return largest
 
 
-@njit(cache=True)
+@inner
 def _pivot(
     T: FloatArray,
     rhs: FloatArray,
@@ -259,6 +262,7 @@ def _pivot(
     c: Index,
     top: float,
 ) -> float:
+    out_of_line()
     p = T[r, c]
     for j in range(width):
         T[r, j] /= p
@@ -282,11 +286,12 @@ def _pivot(
     return top - f * rhs[r]
 
 
-@njit(cache=True)
+@inner
 def _dual_bound(
     u: FloatArray, rows: FloatArray, d: FloatArray, nonbasic: IntArray, width: int, m: int
 ) -> float:
     """Return the bound max_x (u_x − Σ_a λ_a a_x), λ_a the reduced cost of the slack of row a."""
+    out_of_line()
     reduced = u.copy()
     for c in range(width):
         if nonbasic[c] >= m and d[c] > 0.0:
@@ -296,7 +301,7 @@ def _dual_bound(
     return reduced.max()
 
 
-@njit(cache=True)
+@inner
 def _refutes(
     t: FloatArray, nonbasic: IntArray, width: int, leaving: Index, rows: FloatArray, m: int
 ) -> bool:
@@ -305,6 +310,7 @@ def _refutes(
     Its coefficients at the slacks are multipliers μ ≥ 0 with Σ_a μ_a a_x > 0 for every pure
     strategy x (Farkas), so no mixture satisfies all the rows.
     """
+    out_of_line()
     total = 1.0
     combination = np.zeros(m)
     for c in range(width):
@@ -318,7 +324,7 @@ def _refutes(
     return combination.min() > 1e-15 * total
 
 
-@njit(cache=True)
+@inner
 def _polished(
     u: FloatArray,
     rows: FloatArray,
@@ -329,6 +335,7 @@ def _polished(
     m: int,
 ) -> tuple[int, float, float, FloatArray]:
     """Recompute h and the multipliers from the active rows, and check both on the payoffs."""
+    out_of_line()
     h = np.zeros(m)
     support = np.zeros(height, np.int64)
     size = 0
@@ -380,9 +387,10 @@ def _polished(
     return OPTIMAL, value, bound, h
 
 
-@njit(cache=True)
+@inner
 def _solve(B: FloatArray, b: FloatArray) -> bool:
     """Solve B x = b in place by elimination with partial pivoting; False if B is singular."""
+    out_of_line()
     n = b.shape[0]
     for c in range(n):
         p = c

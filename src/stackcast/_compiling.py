@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SOURCES = tuple(
     (path.name, path.stat().st_mtime_ns, path.stat().st_size)
-    for path in sorted(Path(__file__).parent.glob("*.py"))
+    for path in sorted(Path(__file__).parent.rglob("*.py"))
 )
 
 
@@ -38,7 +38,7 @@ def inner(function: Callable[..., Any]) -> Any:
 
 def _cached(dispatcher: Any) -> Any:
     # Numba renews what it keeps on the disk when the file of the function changes, although what it
-    # keeps contains the functions of other files too: renew it when any file of this room changes.
+    # keeps contains the functions of other files too: renew it when any file of ours changes.
     kept: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if hasattr(kept, "_source_stamp"):
         kept._source_stamp = _SOURCES
