@@ -75,8 +75,9 @@ def observe(
                 changed = changed or strategies[b, x] != strategies[b - 1, x]
         if changed:
             age = 0
-            since[:] = 0
-            before[:] = best
+            for y in range(k):  # loops: a slice that is assigned takes seconds to compile
+                since[y] = 0
+                before[y] = best[y]
             top = -np.inf
             for y in range(k):
                 utilities[y] = offsets[y]
@@ -160,9 +161,11 @@ def observe(
                     filled[level] = False
                     level += 1
                     length *= 2
-                levels[level] = cell
                 filled[level] = True
-                cell[:] = 0.0
+                for i in range(k):
+                    for j in range(k):
+                        levels[level, i, j] = cell[i, j]
+                        cell[i, j] = 0.0
         t += rounds[b]
     whole += cell
     for level in range(60):
