@@ -1,0 +1,155 @@
+"""Certificates of robustness: a few strategies whose answers prove a margin (property P2).
+
+Regions are convex. If every point of a set X draws the response y, so does every strategy in the
+convex hull of X; if answers are right only up to a distance ε (the strategy lies within ε of the
+region of its answer), a ball of radius r around h inside the hull leaves a margin of r − ε, because
+a convex set that contains a ball after it was widened by ε contains the ball less ε.
+
+**Caveat.** Facets of the strategy space do not count as boundaries: no forecast lies beyond them.
+Where h is nearer than r to such a facet, the ball is cut, and a sliver of another region that is
+thinner than ε may hide between h and the facet. :func:`certified_radius` says what the hull proves
+without the slivers; ask points on such a facet more than once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from stackcast._validation import FloatArray
+    from stackcast.games import StrategySpace
+
+#: A facet of the hull that coincides with one of the space to this distance is the space's own.
+_SAME = 1e-9
+
+
+def corner_points(strategy: FloatArray, radius: float) -> FloatArray:
+    """Return m mixed strategies (rows) whose hull contains all strategies within ``radius``.
+
+    With r′ = radius·√((m−1)/m) and a = max(0, h − r′) they are a + (1 − Σa)·e_j. They lie up to
+    (m−1)·radius away.
+
+    Examples
+    --------
+    >>> corner_points(np.array([0.5, 0.5]), 0.1).round(3).tolist()
+    [[0.571, 0.429], [0.429, 0.571]]
+    """
+    m = len(strategy)
+    if m == 1:
+        return strategy[None].copy()
+    inner = np.maximum(0.0, strategy - radius * math.sqrt((m - 1) / m))
+    corners: FloatArray = inner + (1.0 - inner.sum()) * np.eye(m)
+    return corners
+
+
+def cross_polytope(strategy: FloatArray, radius: float, basis: FloatArray) -> FloatArray:
+    """Return 2(m−1) points whose hull contains the ball; each lies √(m−1)·radius away.
+
+    Nearer than the corners for large m, but it needs room on all sides: some points may lie outside
+    the strategy space.
+    """
+    reach = radius * math.sqrt(max(basis.shape[1], 1))
+    points: FloatArray = np.vstack([strategy + reach * basis.T, strategy - reach * basis.T])
+    return points
+
+
+def fitted_simplex(
+    strategy: FloatArray,
+    response: int,
+    payoffs: FloatArray,
+    space: StrategySpace,
+    radius: float,
+    safety: float,
+) -> FloatArray | None:
+    """Return the m vertices of a simplex around a vertex of a robust program, or None.
+
+    At a vertex h of {h : margin ≥ radius + safety} the m − 1 tight rows are facets of the region
+    (by ``payoffs``) or of the space. The simplex has the same facets, those of the region kept at
+    the distance ``safety``, and one more across: no point is nearer to another region than that,
+    and the ball of ``radius`` fits exactly. So the certificate asks for no more margin than it
+    proves, whatever m is.
+    """
+    basis = space.basis
+    m, d = len(strategy), basis.shape[1]
+    if d == 0:
+        return strategy[None].copy()
+    normals, room = _facets(strategy, response, payoffs, space)
+    regions = len(normals) - len(space.inequality_rows)
+    tight = np.flatnonzero(
+        np.append(room[:regions] <= radius + safety + 1e-7, room[regions:] <= _SAME)
+    )
+    if len(tight) != d:
+        return None
+    rows = normals[tight]
+    gap = room[tight] - np.where(tight < regions, safety, 0.0)
+    if np.linalg.cond(rows) > 1e4:
+        return None
+    across = rows.sum(axis=0)
+    across /= np.linalg.norm(across)
+    sides, limits = np.vstack([rows, -across]), np.append(-gap, -radius)
+    vertices = np.array(
+        [np.linalg.solve(np.delete(sides, i, axis=0), np.delete(limits, i)) for i in range(d + 1)]
+    )
+    points: FloatArray = strategy + vertices @ basis.T
+    over = points @ space.inequality_rows.T - space.inequality_bounds
+    if over.max() > _SAME:
+        return None
+    if (space.inequality_rows[:m] == -np.eye(m)).all():
+        points = np.maximum(points, 0.0)
+        points /= points.sum(axis=1, keepdims=True)
+    return points
+
+
+def certified_radius(strategy: FloatArray, points: FloatArray, space: StrategySpace) -> float:
+    """Return the distance from ``strategy`` to the nearest facet of a simplex of points.
+
+    Facets that lie in a facet of the space do not count; 0 if the strategy is outside, infinite if
+    every facet is the space's own.
+
+    Examples
+    --------
+    >>> from stackcast.games import StrategySpace
+    >>> h = np.array([0.3, 0.7])
+    >>> round(certified_radius(h, corner_points(h, 0.1), StrategySpace.simplex(2)), 6)
+    0.1
+    """
+    d = space.hull_dimension
+    if d == 0:
+        return math.inf
+    if len(points) != d + 1:
+        return 0.0
+    local = (points - strategy) @ space.basis
+    tight = points @ space.inequality_rows.T >= space.inequality_bounds - _SAME
+    nearest = math.inf
+    for i in range(d + 1):
+        if np.delete(tight, i, axis=0).all(axis=0).any():
+            continue
+        face = np.delete(local, i, axis=0)
+        edges = face[1:] - face[0]
+        _, singular, right = np.linalg.svd(np.vstack([edges, np.zeros((1, d))]))
+        if d > 1 and singular[d - 2] < 1e-14:
+            return 0.0
+        normal = right[-1]
+        outward = normal @ (face[0] - local[i])
+        distance = normal @ face[0] * (1.0 if outward > 0 else -1.0)
+        nearest = min(nearest, float(distance))
+    return max(nearest, 0.0)
+
+
+def _facets(
+    strategy: FloatArray, response: int, payoffs: FloatArray, space: StrategySpace
+) -> tuple[FloatArray, FloatArray]:
+    """Return inward unit normals in the hull and distances: other actions first, then the space."""
+    differences = payoffs[:, [response]] - np.delete(payoffs, response, axis=1)
+    rows = np.vstack([differences.T, -space.inequality_rows])
+    bounds = np.append(np.zeros(differences.shape[1]), -space.inequality_bounds)
+    normals = rows @ space.basis
+    lengths = np.linalg.norm(normals, axis=1)
+    flat = lengths < 1e-12
+    lengths[flat] = 1.0
+    room = (rows @ strategy - bounds) / lengths
+    room[flat] = np.inf
+    return normals / lengths[:, None], room

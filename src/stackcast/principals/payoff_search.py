@@ -1,0 +1,298 @@
+"""The search of the practical learner: learn the agent's payoffs up to what matters.
+
+The payoffs that agree with all answers are held as a cloud of points (:mod:`.version_cloud`). Each
+question is one of two:
+
+- *certify*: the best robust commitment under the centre of the promising points, with a simplex of
+  m strategies around it whose answers prove its margin (:mod:`.certificates`), when most promising
+  points agree with the simplex and few promise much more. The least certain vertex comes first; a
+  refusal is a deep cut.
+- *explore*: otherwise, among the commitments that promising points hold for best, the one whose
+  answer is expected to refute most of them.
+
+A point is promising if under it some robust commitment beats the best certified value by more than
+the tolerance. When none is, points climb in search of promises; when they find none the search
+ends. That is evidence, not proof, that nothing more is to be gained.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stackcast._random import stream
+from stackcast.principals.certificates import certified_radius, corner_points, fitted_simplex
+from stackcast.principals.questions import Question
+from stackcast.principals.version_cloud import SOLVED, VersionCloud
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from stackcast._state import State
+    from stackcast._validation import FloatArray
+    from stackcast.games import PrincipalView
+    from stackcast.principals.questions import Search
+    from stackcast.principals.version_cloud import Promises
+
+#: Certify when this share of the promising points agrees and no larger share promises more.
+_AGREE, _MORE = 0.5, 0.3
+#: Solves for each question, climbs included.
+_SOLVES = 50
+#: How much farther from other regions the next certificate stays after a refusal, and at most.
+_GROWTH, _FARTHEST = 1.15, 2.2
+
+
+@dataclass(frozen=True, eq=False)
+class Commitment:
+    """A strategy, the response it draws, its value and how far inside the region it lies."""
+
+    strategy: FloatArray
+    response: int
+    value: float
+    margin: float
+
+
+class PayoffSearch:
+    """Finds a commitment that is nearly optimal and provably robust, with few questions.
+
+    Parameters
+    ----------
+    view : PrincipalView
+        The principal's view of a game of mixed strategies.
+    margin : float
+        ρ, the margin to certify.
+    accuracy : float
+        ε, the distance up to which answers are right.
+    tolerance : float
+        What is not worth looking for, in the principal's units.
+    seed : int
+        The seed of the cloud.
+    low, high : arrays, shape (m, k)
+        Bounds on the agent's payoffs.
+    """
+
+    def __init__(
+        self,
+        view: PrincipalView,
+        *,
+        margin: float,
+        accuracy: float,
+        tolerance: float,
+        seed: int,
+        low: FloatArray | None = None,
+        high: FloatArray | None = None,
+    ) -> None:
+        m, k = view.payoffs.shape
+        self.view = view
+        self.margin, self.accuracy, self.tolerance = margin, accuracy, tolerance
+        self.cloud = VersionCloud(
+            view,
+            stream(seed, "principal", "version space"),
+            np.zeros((m, k)) if low is None else low,
+            np.ones((m, k)) if high is None else high,
+        )
+        self._safety = 1.2
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget what was certified (the answers stay)."""
+        self.certified: Commitment | None = None
+        self.planned: Commitment | None = None
+        self.upper_bound = math.inf
+        self.finished = False
+        self._safety = 1.2
+        self._points = np.zeros((0, self.view.space.dimension))
+        self._left: list[int] = []
+
+    def refine(self, *, margin: float, accuracy: float, tolerance: float) -> None:
+        """Go on with finer answers, a smaller margin and a smaller tolerance."""
+        self.margin, self.accuracy, self.tolerance = margin, accuracy, tolerance
+        self.finished, self._left, self._safety = False, [], 1.2
+
+    @property
+    def best_value(self) -> float:
+        """The best certified value; −∞ if nothing is certified."""
+        return -math.inf if self.certified is None else self.certified.value
+
+    def question(self) -> Question | None:
+        """Return the next question, None when the search has ended."""
+        while not self.finished and not self._left:
+            found = self._plan()
+            if found is not None:
+                return Question(found, self.accuracy, "explore")
+        if self.finished:
+            return None
+        assert self.planned is not None
+        agree = self.cloud.answers(self._points[self._left]) == self.planned.response
+        self._left.insert(0, self._left.pop(int(np.argmin(agree.mean(axis=0)))))
+        return Question(self._points[self._left[0]], self.accuracy, "certify")
+
+    def tell(self, question: Question, response: int, accuracy: float) -> bool:
+        """Take an answer; False if it cannot be reconciled with the others."""
+        if question.phase == "certify" and self._left and self.planned is not None:
+            if response != self.planned.response:
+                self._left = []
+                self._safety = min(self._safety * _GROWTH, _FARTHEST)
+            else:
+                self._left.pop(0)
+                if not self._left:
+                    self._certify(accuracy)
+        return self.cloud.add(question.strategy, response, accuracy)
+
+    def farther(self, margin: float) -> Commitment | None:
+        """Return the best commitment under the cloud's centre that keeps a margin, not certified."""
+        sample = self.cloud.promises(margin)
+        plan = self.cloud.promises_of(self._centre(sample, sample.values > -np.inf)[None], margin)
+        if plan.responses[0] < 0:
+            return None
+        return Commitment(
+            plan.strategies[0], int(plan.responses[0]), float(plan.values[0]), math.nan
+        )
+
+    def refused(self) -> None:
+        """Take back the certified commitment and look farther from the other regions."""
+        self.certified = None
+        self.finished, self._left = False, []
+        self._safety = min(self._safety * _GROWTH**2, 2 * _FARTHEST)
+
+    def _certify(self, accuracy: float) -> None:
+        assert self.planned is not None
+        radius = certified_radius(self.planned.strategy, self._points, self.view.space)
+        self.certified = Commitment(
+            self.planned.strategy,
+            self.planned.response,
+            self.planned.value,
+            max(0.0, min(radius - max(accuracy, self.accuracy), self.margin)),
+        )
+
+    def _plan(self) -> FloatArray | None:
+        """Return a strategy to explore, or None with a certificate to ask for (or the end)."""
+        radius, safety = self.margin + self.accuracy, self._safety * self.accuracy
+        keep = radius + safety
+        beat = self.best_value + self.tolerance
+        sample = self.cloud.promises(keep)
+        self.upper_bound = max(self.best_value, float(sample.values.max()))
+        promising = sample.values > beat
+        centre = self._centre(sample, promising)
+        plan = self.cloud.promises_of(centre[None], keep)
+        candidate = None
+        if plan.values[0] > -np.inf:
+            candidate = Commitment(
+                plan.strategies[0], int(plan.responses[0]), float(plan.values[0]), math.nan
+            )
+            if self.certified is None:
+                self.planned = candidate
+        if candidate is not None and candidate.value > beat and promising.any():
+            points = fitted_simplex(
+                candidate.strategy, candidate.response, centre, self.view.space, radius, safety
+            )
+            if points is None:
+                points = self._corners(candidate.strategy, radius)
+            agree = self.cloud.answers(points, sample.payoffs[promising]) == candidate.response
+            more = (sample.values > candidate.value + self.tolerance).mean()
+            if more == 0 or (agree.all(axis=1).mean() >= _AGREE and more <= _MORE):
+                self.planned, self._points = candidate, points
+                self._left = list(range(len(points)))
+                return None
+        if not promising.any():
+            sample = self._climbed(keep, beat)
+            promising = sample.values > beat
+            if not promising.any():
+                self.finished = True
+                return None
+        pool = sample.strategies[promising]
+        if candidate is not None and candidate.value > beat:
+            pool = np.vstack([pool, candidate.strategy])
+        return pool[self._most_telling(pool, sample.payoffs[promising])]
+
+    def _centre(self, sample: Promises, promising: npt.NDArray[np.bool_]) -> FloatArray:
+        """Return the mean of the promising payoffs, or one of them if the mean is not allowed."""
+        which = np.flatnonzero(promising) if promising.any() else np.arange(len(promising))
+        mean: FloatArray = sample.payoffs[which].mean(axis=0)
+        if self.cloud.allows(mean):
+            return mean
+        order = which[np.argsort(sample.values[which])]
+        return sample.payoffs[order[len(order) // 2]]
+
+    def _most_telling(self, pool: FloatArray, promising: FloatArray) -> int:
+        """Return which strategy's answer is expected to refute most promising points."""
+        theirs, all_ = self.cloud.answers(pool, promising), self.cloud.answers(pool)
+        kept = np.zeros(len(pool))
+        for y in range(self.view.payoffs.shape[1]):
+            kept += (theirs == y).mean(axis=0) * (all_ == y).mean(axis=0)
+        return int(np.argmin(kept + 1e-6 * self.cloud.rng.random(len(pool))))
+
+    def _climbed(self, keep: float, beat: float) -> Promises:
+        found = self.cloud.climb(keep, beat, 2)
+        while found.values.max() <= beat:
+            spare = _SOLVES * len(self.cloud.labels) - self.cloud.solves
+            if spare < 2 * SOLVED:
+                break
+            found = self.cloud.climb(keep, beat, min(40, spare // SOLVED))
+        self.upper_bound = max(self.upper_bound, float(found.values.max()))
+        return found
+
+    def _corners(self, strategy: FloatArray, radius: float) -> FloatArray:
+        """Return the corner points, drawn towards the strategy where they leave the space."""
+        points = corner_points(strategy, radius)
+        rows, bounds = self.view.space.inequality_rows, self.view.space.inequality_bounds
+        over, room = (points - strategy) @ rows.T, bounds - rows @ strategy
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.where(over > 1e-15, np.maximum(room, 0.0) / over, np.inf).min(axis=1)
+        inside: FloatArray = strategy + np.minimum(reach, 1.0)[:, None] * (points - strategy)
+        return inside
+
+    def state(self) -> State:
+        """Return all that the search knows."""
+        return {
+            "cloud": self.cloud.state(),
+            "numbers": [self.margin, self.accuracy, self.tolerance, self._safety],
+            "certified": plain_commitment(self.certified),
+            "planned": plain_commitment(self.planned),
+            "upper_bound": self.upper_bound,
+            "finished": self.finished,
+            "points": self._points.copy(),
+            "left": list(self._left),
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from where ``state`` was taken."""
+        self.cloud.restore(state["cloud"])
+        self.margin, self.accuracy, self.tolerance, self._safety = state["numbers"]
+        self.certified, self.planned = (
+            restored_commitment(state["certified"]),
+            restored_commitment(state["planned"]),
+        )
+        self.upper_bound, self.finished = state["upper_bound"], state["finished"]
+        self._points, self._left = state["points"].copy(), list(state["left"])
+
+
+def payoff_search(search: PayoffSearch) -> Search[Commitment | None]:
+    """Run the search as a procedure that asks questions, and return what was certified."""
+    while (question := search.question()) is not None:
+        answer = yield question
+        if not search.tell(question, answer.response, max(answer.accuracy, search.accuracy)):
+            search.cloud.drop(search.cloud.contradictions()[:1])
+    return search.certified
+
+
+def plain_commitment(commitment: Commitment | None) -> State | None:
+    """Return a commitment as plain state."""
+    if commitment is None:
+        return None
+    return {
+        "strategy": commitment.strategy.copy(),
+        "response": commitment.response,
+        "value": commitment.value,
+        "margin": commitment.margin,
+    }
+
+
+def restored_commitment(state: State | None) -> Commitment | None:
+    """Return what :func:`plain_commitment` was given."""
+    if state is None:
+        return None
+    return Commitment(state["strategy"].copy(), state["response"], state["value"], state["margin"])
