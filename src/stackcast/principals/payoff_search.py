@@ -143,7 +143,7 @@ class PayoffSearch:
         return self.cloud.add(question.strategy, response, accuracy)
 
     def farther(self, margin: float) -> Commitment | None:
-        """Return the best commitment under the cloud's centre that keeps a margin, not certified."""
+        """Return the best commitment under the cloud's centre that keeps a margin, unproved."""
         sample = self.cloud.promises(margin)
         plan = self.cloud.promises_of(self._centre(sample, sample.values > -np.inf)[None], margin)
         if plan.responses[0] < 0:

@@ -1,4 +1,4 @@
-"""Questions: "which response does h get, and how sure must I be?"
+"""Questions that a search asks: which response does h get, and how sure must I be.
 
 A search is a plain procedure, written as a generator that yields :class:`Question` and is sent
 :class:`Answer`; what it returns is what it found. The same search runs against
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Which response does ``strategy`` get?
+    """The question which response ``strategy`` gets.
 
     The answer y must be right up to ``accuracy``: the strategy lies within that distance of the
     region of y.
@@ -118,7 +118,7 @@ class Timing(Protocol):
     """How many rounds a question takes."""
 
     def rounds(self, error: float) -> int:
-        """Return the length of the next block, whose calibration error must be at most ``error``."""
+        """Return the length of the next block, whose calibration error may be ``error`` at most."""
 
     def state(self) -> State:
         """Return all that it remembers."""
@@ -156,8 +156,8 @@ class RescheduledBlocks:
     """Blocks L_i = max(L_{i−1}, r⁻¹(γ_i/(2i))), enough for a non-adaptively calibrated agent.
 
     The lemma on time rescheduling (Section 6), with one index i over all phases: the lengths never
-    fall, so that T_i ≤ i·L_i holds at every block, and with t·r(t) non-decreasing the error on block
-    i is at most (T_i r(T_i) + T_{i−1} r(T_{i−1}))/L_i ≤ γ_i.
+    fall, so that T_i ≤ i·L_i holds at every block, and with t·r(t) non-decreasing the error on
+    block i is at most (T_i r(T_i) + T_{i−1} r(T_{i−1}))/L_i ≤ γ_i.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import numpy as np
 
 from stackcast._state import generator_state, restored_generator
 from stackcast.principals._particles import answers, least_gaps, promises, violations, walk
-from stackcast.solvers._kernel import unit_payoffs
+from stackcast.regions._programs import unit_payoffs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -173,7 +173,7 @@ class VersionCloud:
         return answers(self.points if payoffs is None else payoffs, np.atleast_2d(strategies))
 
     def _walk(self, points: FloatArray, steps: int) -> None:
-        """Move the points; answers that no point is near to violating are left out, then checked."""
+        """Move the points; answers that no point is near to violating are left out, and checked."""
         near = np.ones(len(self.labels), dtype=bool)
         if len(near) > 20:
             gaps = least_gaps(points, self.asked, self.labels)
@@ -255,7 +255,7 @@ class VersionCloud:
             b_ub=np.append(self.accuracy[i] * typical, -0.5 * (mean**2).sum()),
             bounds=[*zip(self.low.ravel(), self.high.ravel(), strict=True), (None, 1.0)],
             method="highs",
-        )
+        )  # type: ignore[call-overload]
         centre: FloatArray = np.clip(result.x[:-1].reshape(m, k), self.low, self.high)
         return centre, float(-result.x[-1])
 

@@ -175,7 +175,7 @@ class VersionSpace:
     def result(self) -> LearnedCommitment:
         """What it would commit to now, and what it can say for it."""
         best = self._search.certified or self._commitment or self._search.planned
-        shared = {
+        shared: dict[str, Any] = {
             "rounds": dict(self._rounds),
             "constant": self._timing.constant,
             "contradictions": tuple(self._contradictions),
