@@ -36,7 +36,9 @@ def run(names: list[str]) -> None:
         print(f"\n== {name}", flush=True)
         tables = importlib.import_module(f"benchmarks.{name}").main()
         content = {"machine": machine, "versions": _versions(), "tables": tables}
-        (folder / f"{name}.json").write_text(json.dumps(content, indent=2) + "\n")
+        file = folder / f"{name}.json"
+        file.write_text(json.dumps(content, indent=2) + "\n")
+        print(f"written: {file}")
 
 
 run(sys.argv[1:])
