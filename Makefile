@@ -6,7 +6,7 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export PYTHONWARNINGS :=
 
-.PHONY: play test test-slow bench resolve format clean
+.PHONY: play test test-slow bite bench resolve format clean
 
 play: .venv/.for-users
 	@$(BIN)/stackcast solve --out out
@@ -21,6 +21,10 @@ test: .venv/.for-developers
 # What takes minutes: run before a release.
 test-slow: .venv/.for-developers
 	$(BIN)/pytest -n auto --quiet -m slow
+
+# Break each formula on purpose and see the test that guards it fail.
+bite: .venv/.for-developers
+	$(BIN)/python tools/bite.py
 
 bench: .venv/.for-benchmarks
 	$(BIN)/python -m benchmarks

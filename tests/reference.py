@@ -29,7 +29,7 @@ def stackelberg_values(game: FiniteGame) -> FloatArray:
             bounds=(0, 1),
             method="highs",
         )
-        if result.status == 0:
+        if result.fun is not None:
             values[y] = -result.fun
     width = np.ptp(game.principal_payoffs)
     return game.principal_payoffs.min() + values * (width if width > 0 else 1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint, EntryPoints
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +12,8 @@ import pytest
 import stackcast as sc
 from stackcast import agents, principals
 from stackcast.agents import Hedge
-from stackcast.checks import check_agent, check_principal
+from stackcast.calibration import AdaptiveForecaster, BestResponseBinning
+from stackcast.checks import check_agent, check_forecaster, check_principal
 from stackcast.principals import Fixed, PhaseSwitch, Replay
 from stackcast.protocol import Block, Responses
 
@@ -26,7 +29,7 @@ GAMES = {
         [[0.9, 0.1, 0.4], [0.2, 0.8, 0.5], [0.3, 0.4, 0.9]],
     ),
     "1×1": sc.FiniteGame([[1.0]], [[2.0]]),
-    "2×4, ties": sc.FiniteGame(np.ones((2, 4)), [[1, 1, 0, -5], [0, 0, 1, 1e3]]),
+    "2×4, ties": sc.FiniteGame(np.ones((2, 4)), [[1.0, 1, 0, -5], [0.0, 0, 1, 1e3]]),
     "constrained": sc.FiniteGame(
         [[1, 3], [0, 2]],
         [[1, 0], [0, 1]],
@@ -34,6 +37,7 @@ GAMES = {
         constraints=[{"weights": {"up": 1.0}, "at_most": 0.4}],
     ),
 }
+NUMBER = 3
 VIEW = GAMES["3×3"].agent_view
 PRINCIPAL_VIEW = GAMES["3×3"].principal_view
 
@@ -48,11 +52,16 @@ def variants(name: str) -> list[dict[str, Any]]:
     return choices
 
 
+def builder(name: str, game: sc.FiniteGame, choice: dict[str, Any]) -> Callable[[], Any]:
+    return lambda: agents.find(name)(game.agent_view, seed=5, **choice)
+
+
 @pytest.mark.parametrize("name", agents.names())
 def test_every_agent_keeps_the_contract(name: str) -> None:
-    for game in GAMES.values():
-        for choice in variants(name):
-            check_agent(lambda g=game, c=choice: agents.find(name)(g.agent_view, seed=5, **c))
+    for choice in variants(name):
+        check_agent(builder(name, GAMES["3×3"], choice))
+    for odd in ("1×1", "2×4, ties", "constrained"):
+        check_agent(builder(name, GAMES[odd], variants(name)[-1]))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +174,7 @@ class SavesTheUnsavable(Hedge):
         (Unseeded, "plays differently when it is built again"),
         (HoldsWithinABlock, "answers a block otherwise than the same rounds one by one"),
         (Remembers, "the state of Remembers grew by"),
-        (Hoards, "Hoards holds .* more bytes"),
+        (Hoards, "what Hoards holds grew by"),
         (Scribbles, "Scribbles changes the strategy of a block"),
         (ForgetsItsStream, "goes on differently after it was restored"),
         (GivesItsOwnArrays, "later play of GivesItsOwnArrays changes a state taken"),
@@ -234,9 +243,128 @@ def test_each_check_of_principals_can_fail(factory: Callable[[], Principal], sen
         check_principal(factory)
 
 
+@pytest.mark.parametrize("starts", ["streaming", "first"])
+def test_every_forecaster_keeps_the_contract(starts: Any) -> None:
+    check_forecaster(
+        lambda: AdaptiveForecaster(BestResponseBinning(VIEW), VIEW.space, starts=starts, seed=3)
+    )
+
+
+class Mean:
+    """A forecaster that keeps the contract: the mean of all outcomes."""
+
+    def __init__(self) -> None:
+        self.space = VIEW.space
+        self.total, self.rounds = np.full(3, 1 / 3), 1
+
+    def forecast(self) -> Any:
+        return self.total / self.rounds
+
+    def observe(self, outcome: Any) -> None:
+        self.total = self.total + outcome
+        self.rounds += 1
+
+    def run(self, outcomes: Any) -> Any:
+        rows = [outcomes[0]] * outcomes[1] if isinstance(outcomes, tuple) else outcomes
+        forecasts = []
+        for row in rows:
+            forecasts.append(self.forecast())
+            self.observe(row)
+        return SimpleNamespace(forecasts=np.array(forecasts))
+
+    def state(self) -> State:
+        return {"total": self.total, "rounds": self.rounds}
+
+    def restore(self, state: State) -> None:
+        self.total, self.rounds = state["total"], state["rounds"]
+
+
+class Fickle(Mean):
+    def forecast(self) -> Any:
+        self.total = self.total[::-1].copy()
+        return super().forecast()
+
+
+class Wild(Mean):
+    def forecast(self) -> Any:
+        return super().forecast() * 2
+
+
+class Clairvoyant(Mean):
+    def run(self, outcomes: Any) -> Any:
+        rows = [outcomes[0]] * outcomes[1] if isinstance(outcomes, tuple) else outcomes
+        made = super().run(outcomes)
+        if len(rows) < 20:
+            made.forecasts[-1] = rows[-1]
+        return made
+
+
+class Hasty(Mean):
+    def run(self, outcomes: Any) -> Any:
+        made = super().run(outcomes)
+        made.forecasts[:] = made.forecasts[0]
+        return made
+
+
+class Amnesiac(Mean):
+    def restore(self, state: State) -> None:
+        pass
+
+
+class Diary(Mean):
+    def __init__(self) -> None:
+        super().__init__()
+        self.past: list[float] = []
+
+    def observe(self, outcome: Any) -> None:
+        super().observe(outcome)
+        self.past.append(float(outcome[0]))
+
+
+class Writes(Mean):
+    def observe(self, outcome: Any) -> None:
+        super().observe(outcome)
+        outcome[:] = 0
+
+
+@pytest.mark.parametrize(
+    ("broken", "sentence"),
+    [
+        (Fickle, "changes its forecast before it sees the outcome"),
+        (Wild, "forecasts outside of the outcomes"),
+        (Clairvoyant, "reads the outcome of a round before it forecasts"),
+        (Hasty, "forecasts many rounds otherwise than one by one"),
+        (Amnesiac, "goes on differently after it was restored"),
+        (Diary, "what Diary holds grew by"),
+        (Writes, "changes the outcomes that it observes"),
+    ],
+)
+def test_each_check_of_forecasters_can_fail(broken: type[Mean], sentence: str) -> None:
+    check_forecaster(Mean)
+    with pytest.raises(AssertionError, match=sentence):
+        check_forecaster(broken)
+
+
 def test_registries_know_the_names() -> None:
     assert agents.find("Hedge") is Hedge
     assert principals.find("Fixed") is Fixed
     assert set(agents.names()) >= {"BestResponse", "BlumMansour", "FollowTheLeader", "Hedge"}
-    with pytest.raises(sc.InputError, match="agents: expected one of .*Hedge.*, found 'Hedgehog'"):
+    with pytest.raises(sc.InputError, match=r"agents: expected one of .*Hedge.*, found 'Hedgehog'"):
         agents.find("Hedgehog")
+
+
+def test_other_distributions_add_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    added = EntryPoints(
+        [
+            EntryPoint("Peeks", f"{__name__}:Peeks", "stackcast.agents"),
+            EntryPoint("Hedge", f"{__name__}:Peeks", "stackcast.agents"),
+            EntryPoint("Number", f"{__name__}:NUMBER", "stackcast.agents"),
+        ]
+    )
+    monkeypatch.setattr("stackcast.protocol.registry.entry_points", added.select)
+    assert "Peeks" in agents.names()
+    assert agents.find("Peeks").__name__ == "Peeks"
+    assert agents.find("Hedge") is Hedge
+    assert "Peeks" not in principals.names()
+    with pytest.raises(sc.InputError, match="entry point Number: expected a class, found 3"):
+        agents.find("Number")

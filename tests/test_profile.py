@@ -89,6 +89,8 @@ def test_equal_to_a_double_loop(
         assert calibration_error(h, p, w, at.start, at.stop) == pytest.approx(
             at.error, rel=1e-9, abs=1e-9
         )
+    # Lengths that are asked for help the bracket: without them it stands on its own.
+    profile = calibration_profile(h, p, w, [], rate, width, shortest)
     sup = max(
         e / Fraction(float(profile.rate(float(t - s) * np.ones(1))[0]))
         for (s, t), e in exact.items()
@@ -144,6 +146,14 @@ def test_labels_equal_indicator_weights_and_one_column_equals_two() -> None:
     assert one.foster_vohra == pytest.approx(foster_vohra_score(full, columns))
 
 
+def test_a_number_is_the_constant_of_the_papers_rate() -> None:
+    outcomes, forecasts = [1, 0, 1, 1], [0.5, 0.5, 0.8, 0.8]
+    one = calibration_profile(outcomes, forecasts, [0, 0, 1, 1])
+    half = calibration_profile(outcomes, forecasts, [0, 0, 1, 1], rate=0.5)
+    assert half.rate == AdaptiveRate(2, 2, 0.5)
+    assert half.lower == pytest.approx(2 * one.lower)
+
+
 def test_scores_by_hand() -> None:
     outcomes, forecasts = [1, 0, 1, 1, 0], [0.5, 0.5, 0.8, 0.8, 0.8]
     assert foster_vohra_score(outcomes, forecasts) == pytest.approx(3 / 5 * (0.8 - 2 / 3))
@@ -186,6 +196,7 @@ def test_the_result_is_read_only_and_speaks_json() -> None:
         (([1, 0], [0.5, 0.5], [0, 0], [3]), "lengths: expected at most the 2 rounds"),
         (([1, 0], [0.5, 0.5], [0, 0], [0]), "lengths: expected a whole number of at least 1"),
         (([1, 0], [0.5, 0.5], [0, 0], None, lambda t: 0.0), "rate at 1 rounds: expected a number"),
+        (([1, 0], [0.5, 0.5], [0, 0], None, -1), "rate: expected a finite number above 0"),
         (([1, 0], [0.5, 0.5], [0, 0], None, None, 0.0), "width: expected a finite number above 0"),
         (([1, 0], [0.5, 0.5], [0, 0], None, None, 0.1, 3), "shortest: expected at most the 2"),
     ],

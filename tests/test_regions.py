@@ -56,18 +56,25 @@ def test_the_margin_is_the_distance_at_which_the_response_changes(seed: int) -> 
 def test_the_margin_is_attained() -> None:
     game = sc.FiniteGame(np.zeros((3, 2)), [[1, 0], [0, 1], [0, 0]])
     # The regions meet on h_0 = h_1; the distance is |h_0 − h_1|/√2.
-    assert BestResponseRegions(game).margin([0.6, 0.2, 0.2], 0) == pytest.approx(0.4 / math.sqrt(2))
-    assert BestResponseRegions(game).margin([0.6, 0.2, 0.2], 1) == pytest.approx(
-        -0.4 / math.sqrt(2)
-    )
+    regions = BestResponseRegions(game)
+    assert regions.margin([0.6, 0.2, 0.2], 0) == pytest.approx(0.4 / math.sqrt(2))
+    assert regions.margin([0.6, 0.2, 0.2], 1) == pytest.approx(-0.4 / math.sqrt(2))
+    # Here they meet on h_0 = 0.7, a line that lies 0.3·√(3/2) from the corner.
+    slope = sc.FiniteGame(np.zeros((3, 2)), [[0.3, 0.0], [-0.7, 0.0], [-0.7, 0.0]])
+    assert BestResponseRegions(slope).margin([1, 0, 0], 0) == pytest.approx(0.3 * math.sqrt(1.5))
 
 
 def test_an_action_without_a_region_is_no_neighbour() -> None:
     # The third column is never best, though its tie with the first lies close to the simplex.
-    game = sc.FiniteGame(np.zeros((2, 3)), [[1, 0, 0.99], [0, 1, -3]])
+    game = sc.FiniteGame(np.zeros((2, 3)), [[1.0, 0.0, 0.99], [0.0, 1.0, -3.0]])
     regions = BestResponseRegions(game)
     assert regions.never_best.tolist() == [False, False, True]
     assert regions.margin([1, 0], 0) == pytest.approx(math.sqrt(0.5))
+    # Here no single column beats the third everywhere, and its tie is the nearest to (0, 1, 0).
+    mixed = [[0.8, 1.0, 0.4], [0.7, 1.0, 0.7], [0.9, 0.7, 0.7]]
+    regions = BestResponseRegions(sc.FiniteGame(np.zeros((3, 3)), mixed))
+    assert regions.never_best.tolist() == [False, False, True]
+    assert regions.margin([0, 1, 0], 1) == pytest.approx(3 / math.sqrt(14))
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -109,6 +116,7 @@ def test_samples_stay_in_their_region_and_fill_it(seed: int) -> None:
         # Both means estimate the centroid: five standard errors, walk draws nearly independent.
         error = exact.std(axis=0) / math.sqrt(min(len(exact), 1000))
         assert (np.abs(walk.mean(axis=0) - exact.mean(axis=0)) < 5 * error + 1e-9).all()
+        assert (np.abs(walk.std(axis=0) - exact.std(axis=0)) < 5 * error / math.sqrt(2)).all()
 
 
 def test_volume_shares_cover_the_truth_as_often_as_they_say() -> None:

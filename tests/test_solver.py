@@ -44,7 +44,7 @@ def check(game: sc.FiniteGame, solution: sc.Solution) -> None:
     utilities = h @ game.agent_payoffs
     assert utilities[y] >= utilities.max() - solution.tolerance
     assert solution.gap <= solution.tolerance <= 1e-9 * game.agent_view.scale
-    assert solution.value == pytest.approx(h @ game.principal_payoffs[:, y], abs=1e-12)
+    assert solution.value == pytest.approx(h @ game.principal_payoffs[:, y], rel=1e-12)
     assert solution.status == "optimal"
     assert game.best_responses(h)[y]
 
@@ -102,6 +102,7 @@ def test_zero_sum_games_give_the_minimax_value(seed: int) -> None:
         b_eq=[1.0],
         bounds=[(0, 1)] * m + [(None, None)],
     )
+    assert result.fun is not None
     assert sc.solve(sc.FiniteGame(U, -U)).value == pytest.approx(-result.fun, abs=1e-9)
 
 
@@ -143,7 +144,9 @@ def test_units_move_the_value_and_nothing_else(
     game: sc.FiniteGame, p: float, a: float, p_shift: float, a_shift: float
 ) -> None:
     factors = (10.0**p, p_shift * 10.0**p), (10.0**a, a_shift * 10.0**a)
-    other = sc.solve(game.rescaled(*factors))
+    rescaled = game.rescaled(*factors)
+    other = sc.solve(rescaled)
+    check(rescaled, other)
     value = sc.solve(game).value
     assert other.value == pytest.approx(
         factors[0][0] * value + factors[0][1], rel=1e-9, abs=1e-9 * 10.0**p

@@ -12,34 +12,75 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from stackcast import games, regions, solvers
+    from stackcast import (
+        agents,
+        auditing,
+        calibration,
+        checks,
+        games,
+        principals,
+        protocol,
+        regions,
+        solvers,
+    )
     from stackcast._validation import InputError
+    from stackcast.auditing import Audit, audit
+    from stackcast.calibration import calibration_profile
     from stackcast.games import Constraint, FiniteGame, catalogue, load_game, save_game
+    from stackcast.protocol import Block, Transcript, play
     from stackcast.regions import BestResponseRegions
     from stackcast.solvers import Solution, solve
 
 _HOMES = {
+    "Audit": "stackcast.auditing",
     "BestResponseRegions": "stackcast.regions",
+    "Block": "stackcast.protocol",
     "Constraint": "stackcast.games",
     "FiniteGame": "stackcast.games",
-    "catalogue": "stackcast.games",
-    "load_game": "stackcast.games",
-    "save_game": "stackcast.games",
     "InputError": "stackcast._validation",
     "Solution": "stackcast.solvers",
+    "Transcript": "stackcast.protocol",
+    "audit": "stackcast.auditing",
+    "calibration_profile": "stackcast.calibration",
+    "catalogue": "stackcast.games",
+    "load_game": "stackcast.games",
+    "play": "stackcast.protocol",
+    "save_game": "stackcast.games",
     "solve": "stackcast.solvers",
 }
-_ROOMS = ("games", "regions", "solvers")
+_ROOMS = (
+    "agents",
+    "auditing",
+    "calibration",
+    "checks",
+    "games",
+    "principals",
+    "protocol",
+    "regions",
+    "solvers",
+)
 
 __all__ = [
+    "Audit",
     "BestResponseRegions",
+    "Block",
     "Constraint",
     "FiniteGame",
     "InputError",
     "Solution",
+    "Transcript",
+    "agents",
+    "audit",
+    "auditing",
+    "calibration",
+    "calibration_profile",
     "catalogue",
+    "checks",
     "games",
     "load_game",
+    "play",
+    "principals",
+    "protocol",
     "regions",
     "save_game",
     "solve",

@@ -1,7 +1,7 @@
 """Contract checks for agents, principals and forecasters: the package's own, and yours.
 
 Each check takes a *factory*, a function without arguments that builds the player from scratch with
-the same seed every time, and raises an ``AssertionError`` of one sentence if the contract is broken:
+the same seed every time, and raises an ``AssertionError`` of one sentence if a contract is broken:
 
     >>> import stackcast as sc
     >>> from stackcast.checks import check_agent
@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import gc
 import json
-import tracemalloc
-from typing import TYPE_CHECKING, Any, NamedTuple
+import sys
+import types
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -29,10 +30,34 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._state import State
+    from stackcast._validation import FloatArray
     from stackcast.games import StrategySpace
 
 #: A state that grows by more bytes than this a round holds the past and not a summary of it.
 _BYTES_A_ROUND = 0.5
+_CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType)
+
+
+@runtime_checkable
+class Forecaster(Protocol):
+    """Who forecasts outcomes of a space, one round after the other."""
+
+    space: StrategySpace
+
+    def forecast(self) -> FloatArray:
+        """Return the forecast of the coming round."""
+
+    def observe(self, outcome: FloatArray) -> None:
+        """End the round with its outcome."""
+
+    def run(self, outcomes: Any) -> Any:
+        """Do many rounds: rows of outcomes, or a pair (outcome, rounds); has ``.forecasts``."""
+
+    def state(self) -> State:
+        """Return all that it remembers."""
+
+    def restore(self, state: State) -> None:
+        """Go on from where ``state`` was taken."""
 
 
 def check_agent(factory: Callable[[], Agent]) -> None:
@@ -72,7 +97,8 @@ def check_agent(factory: Callable[[], Agent]) -> None:
     if not first.informed:
         _check_order(name, factory, script)
     _check_input_untouched(name, factory(), script)
-    _check_memory(name, factory())
+    steady = factory()
+    _check_growth(name, steady, steady.respond, steady.view.space)
 
 
 def check_principal(factory: Callable[[], Principal]) -> None:
@@ -117,6 +143,85 @@ def check_principal(factory: Callable[[], Principal]) -> None:
     _require(
         encode_state(name, given) == saved, f"{name} changes the state that it was restored from"
     )
+
+
+def check_forecaster(factory: Callable[[], Forecaster]) -> None:
+    """Check that a forecaster keeps the contract of :class:`Forecaster`.
+
+    Its forecasts lie in the space of the outcomes and stand until the outcome is observed; the same
+    seed gives the same forecasts; many rounds at once give the same forecasts as one by one, none
+    of which moves when the outcome of its own round is changed; a restored forecaster goes on as if
+    nothing had happened; its memory does not grow with the rounds; it changes nothing that it is
+    given.
+
+    Parameters
+    ----------
+    factory : function without arguments
+        Builds the forecaster, with the same seed every time.
+
+    Raises
+    ------
+    AssertionError
+        In one sentence, what is broken.
+    """
+    first = factory()
+    name = type(first).__name__
+    _require(isinstance(first, Forecaster), f"{name} lacks a part of the Forecaster contract")
+    _require(factory() is not first, f"the factory gives the same {name} twice")
+    script = _script(first.space, 60, "outcomes", rounds=1)
+    outcomes = np.array([block.strategy for block in script])
+
+    forecasts = _forecasts(name, first, outcomes)
+    again = _forecasts(name, factory(), outcomes)
+    _require(
+        np.array_equal(forecasts, again), f"{name} forecasts differently when it is built again"
+    )
+    given = outcomes.copy()
+    at_once = np.asarray(factory().run(given).forecasts)
+    _require(np.array_equal(given, outcomes), f"{name} changes the outcomes that it observes")
+    _require(
+        np.array_equal(forecasts, at_once),
+        f"{name} forecasts many rounds otherwise than one by one",
+    )
+    for t in range(0, len(outcomes), 7):
+        changed = outcomes[: t + 1].copy()
+        changed[t] = outcomes[(t + 5) % len(outcomes)]
+        _require(
+            np.array_equal(factory().run(changed).forecasts, forecasts[: t + 1]),
+            f"{name} reads the outcome of a round before it forecasts",
+        )
+    half, twin = factory(), factory()
+    _forecasts(name, half, outcomes[:30])
+    saved = encode_state(name, _state(name, half))
+    _forecasts(name, twin, outcomes[:3])
+    state = decode_state(name, saved, name)
+    twin.restore(state)
+    rest, twins = (_forecasts(name, f, outcomes[30:]) for f in (half, twin))
+    _require(np.array_equal(rest, twins), f"{name} goes on differently after it was restored")
+    _require(
+        encode_state(name, state) == saved, f"{name} changes the state that it was restored from"
+    )
+    steady = factory()
+    _check_growth(name, steady, lambda b: steady.run((b.strategy, b.rounds)), steady.space)
+
+
+def _forecasts(name: str, forecaster: Forecaster, outcomes: FloatArray) -> FloatArray:
+    """Return the forecasts of some rounds, taken one by one."""
+    forecasts = []
+    for outcome in outcomes:
+        forecast = np.asarray(forecaster.forecast())
+        _require(
+            forecaster.space.contains(forecast, 1e-6), f"{name} forecasts outside of the outcomes"
+        )
+        _require(
+            np.array_equal(forecast, forecaster.forecast()),
+            f"{name} changes its forecast before it sees the outcome",
+        )
+        forecasts.append(forecast.copy())
+        given = outcome.copy()
+        forecaster.observe(given)
+        _require(np.array_equal(given, outcome), f"{name} changes the outcomes that it observes")
+    return np.array(forecasts)
 
 
 def _commitments(name: str, principal: Principal, count: int) -> list[Block]:
@@ -167,7 +272,7 @@ def _check_restoring(name: str, factory: Callable[[], Agent], script: list[Block
 
 
 def _check_order(name: str, factory: Callable[[], Agent], script: list[Block]) -> None:
-    """The answer to a round must not move when only that round's strategy is changed."""
+    """Require that the answer to a round stays when only that round's strategy is changed."""
     agent, twin = factory(), factory()
     others = _script(agent.view.space, len(script), "others")
     known = 0
@@ -197,29 +302,49 @@ def _check_input_untouched(name: str, agent: Agent, script: list[Block]) -> None
     _require(np.array_equal(agent.view.payoffs, payoffs), f"{name} changes its view of the game")
 
 
-def _check_memory(name: str, agent: Agent) -> None:
-    """Neither the state nor what the agent holds besides may grow with the rounds."""
-    script = _script(agent.view.space, 60, "memory", rounds=100)
-    for block in script[:30]:
-        agent.respond(block)
-    before = len(encode_state(name, _state(name, agent)))
-    gc.collect()
-    tracemalloc.start()
-    try:
-        for block in script[30:]:
-            agent.respond(block)
-        gc.collect()
-        held = tracemalloc.get_traced_memory()[0]
-    finally:
-        tracemalloc.stop()
-    grown = len(encode_state(name, _state(name, agent))) - before
-    rounds = sum(block.rounds for block in script[30:])
-    _require(
-        grown <= _BYTES_A_ROUND * rounds,
-        f"the state of {name} grew by {grown} bytes in {rounds} rounds",
-    )
-    # Room for what an interpreter allocates once; a past of one number a round is 24,000 bytes.
-    _require(held <= 5 * rounds, f"{name} holds {held} more bytes after {rounds} more rounds")
+def _check_growth(
+    name: str, player: Agent | Forecaster, play: Callable[[Block], object], space: StrategySpace
+) -> None:
+    """Neither the state nor what the player holds besides may grow with the rounds."""
+    script = _script(space, 60, "memory", rounds=100)
+    sizes, held = [], []
+    for blocks in (script[:15], script[15:30], script[30:]):
+        for block in blocks:
+            play(block)
+        sizes.append(len(encode_state(name, _state(name, player))))
+        held.append(_held_bytes(player))
+    rounds = 3000
+    for grown, before, what in (
+        (_growth(sizes), sizes[1], f"the state of {name}"),
+        (_growth(held), held[1], f"what {name} holds"),
+    ):
+        # An eighth more is a table that is enlarged now and then.
+        _require(
+            grown <= _BYTES_A_ROUND * rounds + before / 8,
+            f"{what} grew by {grown} bytes in {rounds} rounds",
+        )
+
+
+def _held_bytes(player: object) -> int:
+    """Return the size of all that can be reached from an object, code left out."""
+    seen: dict[int, object] = {}
+    waiting = [player]
+    while waiting:
+        thing = waiting.pop()
+        if id(thing) in seen or isinstance(thing, _CODE):
+            continue
+        seen[id(thing)] = thing
+        waiting.extend(gc.get_referents(thing))
+    return sum(map(sys.getsizeof, seen.values()))
+
+
+def _growth(sizes: list[int]) -> int:
+    """Return the last growth if it is in proportion to the rounds: after 1, 2 and 4 times as many.
+
+    What grows with the logarithm of the rounds grows as much from 1 to 2 as from 2 to 4.
+    """
+    early, late = sizes[1] - sizes[0], sizes[2] - sizes[1]
+    return late if late > 1.5 * early else 0
 
 
 class _Played(NamedTuple):
@@ -281,7 +406,7 @@ def _script(
     return script
 
 
-def _state(name: str, player: Agent | Principal) -> State:
+def _state(name: str, player: Agent | Principal | Forecaster) -> State:
     state = player.state()
     try:
         encode_state(name, state)

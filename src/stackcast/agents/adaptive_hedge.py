@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast.agents.base import RegretLearner, pick
 
 if TYPE_CHECKING:
@@ -50,10 +50,11 @@ class AdaptiveHedge(RegretLearner):
     >>> import stackcast as sc
     >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
     >>> agent = AdaptiveHedge(game.agent_view, seed=1)
-    >>> agent.respond(sc.protocol.Block([1, 0], 100_000)).responses[-1]
-    np.int64(0)
-    >>> int(agent.respond(sc.protocol.Block([0, 1], 200)).responses[100:].min())
-    1
+    >>> int(agent.respond(sc.protocol.Block([1, 0], 20_000)).responses[-1])
+    0
+    >>> answers = agent.respond(sc.protocol.Block([0, 1], 1000)).responses
+    >>> bool((answers == 1).mean() > 0.9)
+    True
     """
 
     def __init__(self, view: AgentView, *, seed: int = 0, feedback: Feedback = "strategy") -> None:
@@ -96,7 +97,7 @@ class AdaptiveHedge(RegretLearner):
         self._snapshots = memory["snapshots"].copy()
 
 
-@njit(cache=True)
+@entry
 def _wake(starts: Any, snapshots: Any, regrets: Any, now: int) -> None:
     """Begin the start ``now``, in the slot of a start that is over."""
     if now == 1:
@@ -109,7 +110,7 @@ def _wake(starts: Any, snapshots: Any, regrets: Any, now: int) -> None:
     snapshots[slot] = regrets
 
 
-@njit(cache=True)
+@entry
 def _log_weight(regret: float, size: float) -> float:
     """Return log w(R, C) of AdaNormalHedge; −∞ for weight 0."""
     if regret <= -1.0:
@@ -119,7 +120,7 @@ def _log_weight(regret: float, size: float) -> float:
     return float(a + np.log(-np.expm1(-d)) - np.log(2.0))
 
 
-@njit(cache=True)
+@entry
 def _mix(starts: Any, snapshots: Any, regrets: Any, now: int, mixture: Any) -> None:
     """Write to ``mixture`` the weights of the responses, summed over the starts that are awake."""
     k = len(mixture)
@@ -161,7 +162,7 @@ def _mix(starts: Any, snapshots: Any, regrets: Any, now: int, mixture: Any) -> N
         mixture[y] /= total
 
 
-@njit(cache=True)
+@entry
 def _adaptive_hedge(
     regrets: Any,
     starts: Any,

@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast._random import stream
 from stackcast._state import generator_state, restored_generator
 from stackcast._validation import InputError, one_of, shown, whole_number
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stackcast._state import State
     from stackcast._validation import FloatArray
     from stackcast.games import AgentView
-    from stackcast.protocol import Block
+    from stackcast.protocol import Agent, Block
 
     IntArray = npt.NDArray[np.int64]
 
@@ -74,10 +74,12 @@ class Learner(ABC):
 
     def state(self) -> State:
         """Return all that the agent remembers."""
-        return {"actions": generator_state(self._actions), **self._memory()}
+        actions = generator_state(self._actions)
+        return {"of": identity(self), "actions": actions, **self._memory()}
 
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
+        require_state_of(self, state)
         self._actions = restored_generator(state["actions"])
         self._recall(state)
 
@@ -134,6 +136,18 @@ class RegretLearner(UtilityLearner):
         """The distribution from which the next response is drawn."""
 
 
+def identity(agent: Agent) -> dict[str, Any]:
+    """Return what an agent must share with another one to take over its state."""
+    return {**agent.settings, "game": agent.view.fingerprint}
+
+
+def require_state_of(agent: Agent, state: State) -> None:
+    """Refuse the state of another agent: compiled loops trust the sizes of their arrays."""
+    expected, found = identity(agent), state.get("of")
+    if found != expected:
+        raise InputError("state", f"one of {expected}", f"one of {found}")
+
+
 def fitting(view: AgentView, strategy: FloatArray) -> FloatArray:
     """Return the strategy if it has the right number of coordinates."""
     if strategy.shape != (view.space.dimension,):
@@ -154,7 +168,7 @@ def drawn_actions(strategy: FloatArray, uniforms: FloatArray) -> FloatArray:
     return rows
 
 
-@njit(cache=True)
+@entry
 def _systematic(strategy: Any, uniforms: Any) -> Any:
     m = len(strategy)
     ends = np.cumsum(strategy)
@@ -166,16 +180,16 @@ def _systematic(strategy: Any, uniforms: Any) -> Any:
         ends[last:] = whole
     rows = np.zeros((len(uniforms), m))
     for t in range(len(uniforms)):
-        before = 0.0
+        aim = 1.0 - uniforms[t]  # above 0, so that what has no probability is never drawn
+        drawn = 0
         for j in range(m):
-            after = np.floor(ends[j] + uniforms[t])
-            if after > before:
+            if ends[j] - drawn >= aim:
                 rows[t, j] = 1.0
-                before = after
+                drawn += 1
     return rows
 
 
-@njit(cache=True)
+@entry
 def unit_gains(observations: Any, payoffs: Any, offsets: Any, scale: float) -> Any:
     """Return the utilities of each row, from 0 for the least of the row, in units of ``scale``."""
     m, k = payoffs.shape
@@ -193,7 +207,7 @@ def unit_gains(observations: Any, payoffs: Any, offsets: Any, scale: float) -> A
     return gains
 
 
-@njit(cache=True)
+@entry
 def pick(weights: Any, uniform: float) -> int:
     """Return an index with probability proportional to its weight."""
     aim = uniform * weights.sum()
@@ -208,7 +222,7 @@ def pick(weights: Any, uniform: float) -> int:
     return last  # rounding left nothing beyond the sum
 
 
-@njit(cache=True)
+@entry
 def softmax(values: Any, rate: float, weights: Any) -> None:
     """Write to ``weights`` what is proportional to exp(rate·values), the largest as 1."""
     top = values.max()

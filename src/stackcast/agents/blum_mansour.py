@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast.agents.base import RegretLearner, pick, softmax
 from stackcast.agents.hedge import learning_rate
 
@@ -24,8 +24,8 @@ class BlumMansour(RegretLearner):
     """Plays the stationary distribution of k copies of Hedge, copy i being paid for response i.
 
     Copy i recommends a distribution q_i; the mixture p solves p = pQ; copy i gains p_i·u. Its rate
-    2√(ln k / (1 + Σ p_i²)) follows its own share, so that its regret is at most √((1 + Σ p_i²) ln k)
-    and the expected swap regret, against every sequence and for every T at once, at most
+    2√(ln k / (1 + Σ p_i²)) follows its own share: its regret is at most √((1 + Σ p_i²) ln k), and
+    the expected swap regret, against every sequence and for every T at once, at most
     √(k (T + k) ln k), in units of the widest difference that a response makes.
 
     No principal earns more than the Stackelberg value against it in the long run.
@@ -75,7 +75,7 @@ class BlumMansour(RegretLearner):
         self._totals, self._shares = memory["totals"].copy(), memory["shares"].copy()
 
 
-@njit(cache=True)
+@entry
 def stationary(chain: Any, mixture: Any) -> None:
     """Write to ``mixture`` the p with p = pQ; ``chain`` (Q, positive) is overwritten.
 
@@ -102,7 +102,7 @@ def stationary(chain: Any, mixture: Any) -> None:
         mixture[j] /= total
 
 
-@njit(cache=True)
+@entry
 def _mix(totals: Any, shares: Any, chain: Any, mixture: Any) -> None:
     k = len(shares)
     for i in range(k):
@@ -113,7 +113,7 @@ def _mix(totals: Any, shares: Any, chain: Any, mixture: Any) -> None:
     stationary(chain, mixture)
 
 
-@njit(cache=True)
+@entry
 def _blum_mansour(totals: Any, shares: Any, gains: Any, uniforms: Any, responses: Any) -> None:
     k = len(shares)
     step = 1 if len(gains) > 1 else 0

@@ -44,9 +44,9 @@ class Calibrated(Learner):
     >>> import stackcast as sc
     >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
     >>> agent = Calibrated(game.agent_view, seed=1)
-    >>> block = agent.respond(sc.protocol.Block([0.3, 0.7], 2000))
-    >>> int(block.responses[-500:].min())
-    1
+    >>> answers = agent.respond(sc.protocol.Block([0.3, 0.7], 2000)).responses
+    >>> bool((answers == 1).mean() > 0.9)
+    True
     """
 
     _starts: ClassVar[Any] = "streaming"
@@ -111,8 +111,9 @@ class NonAdaptive(Calibrated):
     >>> import stackcast as sc
     >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
     >>> agent = NonAdaptive(game.agent_view, seed=1)
-    >>> int(agent.respond(sc.protocol.Block([0.3, 0.7], 2000)).responses[-500:].min())
-    1
+    >>> answers = agent.respond(sc.protocol.Block([0.3, 0.7], 2000)).responses
+    >>> bool((answers == 1).mean() > 0.9)
+    True
     """
 
     _starts: ClassVar[Any] = "first"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast._validation import one_of
 from stackcast.agents.base import UtilityLearner
 from stackcast.games import BEST_RESPONSE_TOLERANCE
@@ -74,7 +74,7 @@ class FollowTheLeader(UtilityLearner):
         self._totals = memory["totals"].copy()
 
 
-@njit(cache=True)
+@entry
 def nth_tied(values: Any, tolerance: float, uniform: float) -> int:
     """Return the index of one of the largest values: the first for uniform = 0."""
     level = values.max() - tolerance
@@ -90,7 +90,7 @@ def nth_tied(values: Any, tolerance: float, uniform: float) -> int:
     return len(values) - 1
 
 
-@njit(cache=True)
+@entry
 def _follow(
     totals: Any, played: int, gains: Any, uniforms: Any, responses: Any, tolerance: float
 ) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast.agents.base import RegretLearner, pick, softmax
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class Hedge(RegretLearner):
         """The distribution from which the next response is drawn."""
         weights = np.empty_like(self._totals)
         softmax(self._totals, learning_rate(len(weights), self._played + 1.0), weights)
-        return weights / weights.sum()
+        mixture: FloatArray = weights / weights.sum()
+        return mixture
 
     def _play(self, gains: FloatArray, responses: IntArray) -> None:
         uniforms = self._answers.random(len(responses))
@@ -69,13 +70,13 @@ class Hedge(RegretLearner):
         self._totals = memory["totals"].copy()
 
 
-@njit(cache=True)
+@entry
 def learning_rate(actions: int, rounds: float) -> float:
     """Return 2√(ln k / t)."""
     return float(2.0 * np.sqrt(np.log(actions) / rounds))
 
 
-@njit(cache=True)
+@entry
 def _hedge(totals: Any, played: int, gains: Any, uniforms: Any, responses: Any) -> None:
     k = len(totals)
     step = 1 if len(gains) > 1 else 0

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast._random import stream
 from stackcast._state import generator_state, restored_generator
 from stackcast._validation import one_of, real_number, whole_number
-from stackcast.agents.base import fitting, pick, softmax
+from stackcast.agents.base import fitting, identity, pick, require_state_of, softmax
 from stackcast.protocol import Responses
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from stackcast.protocol import Block
 
 
-class _Informed:
+class _Informed(ABC):
     """Sees the strategy of a round before it answers; remembers nothing but its random stream."""
 
     informed = True
@@ -34,12 +35,22 @@ class _Informed:
         """What the agent knows of the game."""
         return self._view
 
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """The name, the seed and the parameters of this agent."""
+
+    @abstractmethod
+    def respond(self, block: Block) -> Responses:
+        """Answer every round of the block."""
+
     def state(self) -> State:
         """Return all that the agent remembers."""
-        return {"answers": generator_state(self._answers)}
+        return {"of": identity(self), "answers": generator_state(self._answers)}
 
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
+        require_state_of(self, state)
         self._answers = restored_generator(state["answers"])
 
 
@@ -99,8 +110,9 @@ class QuantalResponse(_Informed):
     >>> import stackcast as sc
     >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
     >>> agent = QuantalResponse(game.agent_view, precision=5.0)
-    >>> float(agent.respond(sc.protocol.Block([0.4, 0.6], 10_000)).responses.mean())
-    0.73...
+    >>> answers = agent.respond(sc.protocol.Block([0.4, 0.6], 10_000)).responses
+    >>> round(float(answers.mean()), 1)  # e/(1 + e)
+    0.7
     """
 
     def __init__(self, view: AgentView, *, precision: float = 10.0, seed: int = 0) -> None:
@@ -120,7 +132,7 @@ class QuantalResponse(_Informed):
         return Responses(responses)
 
 
-@njit(cache=True)
+@entry
 def _quantal(utilities: Any, precision: float, uniforms: Any, responses: Any) -> None:
     weights = np.empty(len(utilities))
     softmax(utilities, precision, weights)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast._random import stream
 from stackcast._state import generator_state, restored_generator
 from stackcast._validation import InputError, one_of, real_number, shown
@@ -33,15 +33,18 @@ if TYPE_CHECKING:
 
     Budget = tuple[float, float] | Callable[[FloatArray], FloatArray]
 
+#: For how many rounds it asks when it cannot afford to hold its forecast.
+_STRETCH = 64
+
 
 class Lazy(Learner):
     """Holds its forecast while the calibration error over all rounds stays within a budget.
 
     Before each round it asks whether, whatever the strategy of this round, the error over rounds
     1..t would stay within r(t) in every bin if it kept its forecast. If so it keeps it. If not, it
-    takes the forecast of an adaptive forecaster that learns from those rounds alone, and keeps that
-    one when it next can afford to. With t·r(t) non-decreasing, the error over rounds 1..t is at most
-    r(t) plus the adaptive forecaster's own error.
+    takes the next 64 forecasts of an adaptive forecaster that learns from such rounds alone, and
+    then keeps the last of them if it can afford to. With t·r(t) non-decreasing, the error over
+    rounds 1..t is at most r(t) plus the adaptive forecaster's own error.
 
     Parameters
     ----------
@@ -96,7 +99,7 @@ class Lazy(Learner):
             self._held = view.space.check("forecast", forecast).copy()
         self._first = self._held.copy()
         self._weights = self._binning.weights(self._held[None])[0].copy()
-        self._held_id, self._made = 0, 1
+        self._held_id, self._asking = 0, 0
         self._errors = np.zeros((len(view.agent_actions), space.dimension))
         self._answers = stream(seed, "agent", "responses")
         self._played = 0
@@ -133,25 +136,27 @@ class Lazy(Learner):
         uniforms = self._answers.random(rounds)
         new, done = [], 0
         while done < rounds:
-            kept = _hold(
-                self._errors,
-                self._held,
-                self._weights,
-                self._low,
-                self._high,
-                observed if len(observed) == 1 else observed[done:],
-                limits[done:],
-                uniforms[done:],
-                responses[done:],
-            )
-            ids[done : done + kept] = self._held_id
-            done += kept
-            if done < rounds:
-                row = observed[0 if len(observed) == 1 else done]
-                new.append(self._ask(row))
-                ids[done] = self._held_id
-                responses[done] = pick(self._weights, uniforms[done])
-                done += 1
+            rest = observed if len(observed) == 1 else observed[done:]
+            if self._asking == 0:
+                kept = _hold(
+                    self._errors,
+                    self._held,
+                    self._weights,
+                    self._low,
+                    self._high,
+                    rest,
+                    limits[done:],
+                    uniforms[done:],
+                    responses[done:],
+                )
+                ids[done : done + kept] = self._held_id
+                done += kept
+                self._asking = _STRETCH if done < rounds else 0
+            else:
+                end = min(done + self._asking, rounds)
+                new.append(self._ask(rest, responses[done:end], ids[done:end]))
+                self._asking -= end - done
+                done = end
         self._played += rounds
         return new
 
@@ -160,16 +165,26 @@ class Lazy(Learner):
         t = np.arange(self._played + 1.0, self._played + rounds + 1.0)
         if isinstance(self._budget, tuple):
             constant, exponent = self._budget
-            return constant * t ** (1.0 - exponent)
+            limits: FloatArray = constant * t ** (1.0 - exponent)
+            return limits
         return t * np.asarray(self._budget(t), dtype=np.float64)
 
-    def _ask(self, observed: FloatArray) -> FloatArray:
-        """Take the forecaster's forecast for one round; return the forecasts that it made."""
-        made = self._forecaster.run((observed, 1))
-        self._held = made.forecasts[0].copy()
-        self._held_id = int(made.forecast_ids[0]) + 1  # number 0 is the first forecast of all
-        self._weights = self._binning.weights(self._held[None])[0].copy()
-        self._errors += np.outer(self._weights, observed - self._held)
+    def _ask(
+        self, observed: FloatArray, responses: npt.NDArray[Any], ids: npt.NDArray[Any]
+    ) -> FloatArray:
+        """Take the forecaster's forecasts; return those that it made."""
+        rounds = len(responses)
+        if len(observed) == 1:
+            made = self._forecaster.run((observed[0], rounds))
+        else:
+            made = self._forecaster.run(observed[:rounds])
+        forecasts = made.forecasts
+        weights = self._binning.weights(forecasts)
+        responses[:] = made.bins
+        ids[:] = made.forecast_ids + 1  # number 0 is the first forecast of all
+        _account(self._errors, weights, observed, forecasts)
+        self._held, self._weights = forecasts[-1].copy(), weights[-1].copy()
+        self._held_id = int(ids[-1])
         return made.new_forecasts
 
     def _memory(self) -> State:
@@ -179,12 +194,14 @@ class Lazy(Learner):
             "forecaster": self._forecaster.state(),
             "held": self._held.copy(),
             "held_id": self._held_id,
+            "asking": self._asking,
             "weights": self._weights.copy(),
             "errors": self._errors.copy(),
         }
 
     def _recall(self, memory: State) -> None:
         self._played, self._held_id = memory["played"], memory["held_id"]
+        self._asking = memory["asking"]
         self._answers = restored_generator(memory["answers"])
         self._forecaster.restore(memory["forecaster"])
         self._held, self._weights = memory["held"].copy(), memory["weights"].copy()
@@ -200,7 +217,7 @@ def _checked(budget: Any) -> Any:
     return constant, real_number("budget, β", budget[1], at_least=0, at_most=1)
 
 
-@njit(cache=True)
+@entry
 def _hold(
     errors: Any,
     held: Any,
@@ -228,3 +245,15 @@ def _hold(
                 for j in range(m):
                     errors[i, j] += weights[i] * (observed[step * t, j] - held[j])
     return len(responses)
+
+
+@entry
+def _account(errors: Any, weights: Any, observed: Any, forecasts: Any) -> None:
+    """Add the errors of some rounds, one after the other."""
+    k, m = errors.shape
+    step = 1 if len(observed) > 1 else 0
+    for t in range(len(forecasts)):
+        for i in range(k):
+            if weights[t, i] > 0:
+                for j in range(m):
+                    errors[i, j] += weights[t, i] * (observed[step * t, j] - forecasts[t, j])

@@ -9,6 +9,7 @@ from stackcast.calibration.binnings import (
     TentBinning,
     ThresholdBinning,
 )
+from stackcast.calibration.blocks import ForecastBlock
 from stackcast.calibration.certificate import ForecastCertificate, certify
 from stackcast.calibration.errors import (
     bin_errors,
@@ -16,10 +17,11 @@ from stackcast.calibration.errors import (
     decision_bins,
     foster_vohra_score,
 )
-from stackcast.calibration.forecaster import AdaptiveForecaster, ForecastBlock
-from stackcast.calibration.minimax import outgoing_point, two_adjacent_points
+from stackcast.calibration.explicit import outgoing_point, two_adjacent_points
+from stackcast.calibration.forecaster import AdaptiveForecaster
 from stackcast.calibration.profile import CalibrationProfile, WorstInterval, calibration_profile
 from stackcast.calibration.rates import AdaptiveRate, CustomRate, PowerRate, Rate
+from stackcast.calibration.recalibration import Recalibration, Recalibrator, recalibrate
 from stackcast.calibration.tables import ForecastTable, certify_forecasts, read_forecasts
 
 __all__ = [
@@ -37,6 +39,8 @@ __all__ = [
     "GridBinning",
     "PowerRate",
     "Rate",
+    "Recalibration",
+    "Recalibrator",
     "TentBinning",
     "ThresholdBinning",
     "WorstInterval",
@@ -51,5 +55,6 @@ __all__ = [
     "foster_vohra_score",
     "outgoing_point",
     "read_forecasts",
+    "recalibrate",
     "two_adjacent_points",
 ]

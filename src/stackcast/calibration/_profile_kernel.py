@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from stackcast._compiling import entry
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -58,7 +60,7 @@ def _product(a: float, b: float) -> tuple[float, float]:
     return high, ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@njit(cache=True)
+@entry
 def prefix_sums_of_labels(
     outcomes: FloatArray, forecasts: FloatArray, labels: IntArray, bins: int
 ) -> FloatArray:
@@ -78,7 +80,7 @@ def prefix_sums_of_labels(
     return sums
 
 
-@njit(cache=True)
+@entry
 def prefix_sums_of_weights(
     outcomes: FloatArray, forecasts: FloatArray, weights: FloatArray
 ) -> FloatArray:
@@ -101,7 +103,7 @@ def prefix_sums_of_weights(
     return sums
 
 
-@njit(cache=True)
+@entry
 def worst_of_length(sums: FloatArray, length: int) -> tuple[float, int, int]:
     """Return the largest |S_c(u + length) − S_c(u)|, its u and its c."""
     best, where, which = -1.0, 0, 0
@@ -122,7 +124,7 @@ def _range(row: FloatArray, begin: int, end: int) -> float:
     return float(high - low)
 
 
-@njit(cache=True)
+@entry
 def worst_of_lengths(
     sums: FloatArray, shortest: int, longest: int, first: int, last: int, enough: float
 ) -> tuple[float, int, int, int, float]:

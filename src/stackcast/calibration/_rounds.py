@@ -1,8 +1,8 @@
 """The compiled loop of a forecaster: one round after another, Player 1 against Player 2.
 
-Round-by-round use and blocks call the same functions in the same order, so that they agree to the
-last bit. Player 1's imbalance, the forecast, its bin and the random numbers of a round are all fixed
-by :func:`begin` and :func:`draw`, before :func:`finish` reads the outcome.
+Round-by-round use and blocks run the same code in the same order, so that they agree bit for bit.
+Player 1's imbalance, the forecast, its bin and the random numbers of a round are all fixed by
+the time :func:`_draw` is done, before :func:`_finish` reads the outcome.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
-from stackcast.calibration.binnings import CompiledBinning, write_weights
+from stackcast._compiling import entry, inner, out_of_line
+from stackcast.calibration._weights import CompiledBinning, write_weights
 from stackcast.calibration.experts import Experts, learn, wake, weigh
 from stackcast.calibration.minimax import (
     BIN,
     CHOSEN,
     GAMES,
+    HOME,
+    ID,
     LOGGED,
     MISSES,
     NEXT_ID,
@@ -26,6 +28,7 @@ from stackcast.calibration.minimax import (
     REPEATS,
     ROUND,
     SUPPORT,
+    USED,
     Nature,
     Pool,
     insert,
@@ -42,25 +45,133 @@ if TYPE_CHECKING:
 #: How often Player 2 may enrich its pool in one round.
 INSERTIONS = 64
 
-
-@njit(cache=True)
-def begin(experts: Experts, clock: IntArray, z: FloatArray, rule: int) -> None:
-    """Start a round: wake the starts that are due and weigh the experts."""
-    wake(experts, clock[ROUND] + 1, rule)
-    weigh(experts, z)
+# What a caller asks of `step`, in the order of a round.
+BEGIN, SEARCH, INSERT, PLACE, DRAW, FINISH = range(6)
 
 
-@njit(cache=True)
-def end_search(clock: IntArray, games_before: int, reached: bool) -> None:
-    """Count what the search of a round took."""
-    clock[REPEATS] += clock[GAMES] - games_before > 1
-    clock[MISSES] += not reached
+@entry
+def run_rounds(
+    totals: FloatArray,
+    marks: FloatArray,
+    starts: IntArray,
+    seen: IntArray,
+    forecasts: FloatArray,
+    tags: IntArray,
+    support: IntArray,
+    shares: FloatArray,
+    vertices: FloatArray,
+    request: FloatArray,
+    kind: int,
+    limits: FloatArray,
+    budget: float,
+    tableau: FloatArray,
+    basis: IntArray,
+    binning_kind: int,
+    table: FloatArray,
+    vector: FloatArray,
+    tolerance: float,
+    number: int,
+    clock: IntArray,
+    z: FloatArray,
+    rule: int,
+    outgoing: bool,
+    random: bool,
+    accuracy: float,
+    per: float,
+    uniforms: FloatArray,
+    outcomes: FloatArray,
+    ids: IntArray,
+    bins: IntArray,
+) -> FloatArray:
+    """Play ``len(ids)`` rounds against the rows of ``outcomes`` (one row: the same every round).
+
+    Fills ``ids`` and ``bins`` and returns a table that begins with the forecasts that were new, in
+    the order of their ids.
+    Without a round to play, the forecast of the coming round is fixed and nothing else happens.
+    ``uniforms`` are the random numbers: one for each forecast, two if bins are drawn as well.
+
+    The parts of the players come one by one because a call with plain arrays costs a tenth of one
+    with named tuples.
+    """
+    experts = Experts(totals, marks, starts, seen)
+    pool = Pool(forecasts, tags, support, shares, vertices, request)
+    nature = Nature(kind, limits, budget, tableau, basis)
+    binning = CompiledBinning(binning_kind, table, vector, tolerance, number)
+    drawn = 0
+    m = pool.request.size - 1
+    w = np.empty(pool.forecasts.shape[1] - m)
+    first = clock[LOGGED]
+    fresh = np.empty((16, m))
+    for r in range(max(ids.size, 1)):
+        if clock[PENDING] == 0:
+            wake(experts, clock[ROUND] + 1, rule)
+            weigh(experts, z)
+            if outgoing:
+                _outgoing(pool, clock, nature, binning, z)
+            else:
+                # Find a mixture, enriching the pool where it is too poor.
+                games_before = clock[GAMES]
+                epsilon = accuracy / np.sqrt(clock[ROUND] + 1)
+                reached = clock[POOLED] > 0 and search(pool, clock, nature, z, epsilon)
+                for _ in range(INSERTIONS):
+                    if reached:
+                        break
+                    write_weights(binning, pool.request, w)
+                    insert(pool, clock, pool.request, w)
+                    reached = search(pool, clock, nature, z, epsilon)
+                clock[REPEATS] += clock[GAMES] - games_before > 1
+                clock[MISSES] += not reached
+            _draw(pool, clock, uniforms, drawn, random)
+            drawn += 1 + random
+        if ids.size == 0:
+            break
+        if clock[NEXT_ID] > clock[LOGGED]:
+            fresh = _logged(pool, clock, first, fresh)
+        slot = clock[CHOSEN]
+        ids[r] = pool.tags[slot, ID]
+        bins[r] = clock[BIN]
+        _finish(experts, pool, clock, z, outcomes[0 if outcomes.shape[0] == 1 else r], per)
+    return fresh
 
 
-@njit(cache=True)
-def draw(pool: Pool, clock: IntArray, rng: np.random.Generator, random: bool) -> None:
+@entry
+def step(
+    experts: Experts,
+    pool: Pool,
+    clock: IntArray,
+    nature: Nature,
+    z: FloatArray,
+    rule: int,
+    random: bool,
+    uniforms: FloatArray,
+    epsilon: float,
+    per: float,
+    what: int,
+    point: FloatArray,
+    weights: FloatArray,
+) -> bool:
+    """Do one part of a round, for binnings whose weights only Python can compute."""
+    if what == BEGIN:
+        wake(experts, clock[ROUND] + 1, rule)
+        weigh(experts, z)
+    elif what == SEARCH:
+        return bool(search(pool, clock, nature, z, epsilon))
+    elif what == INSERT:
+        insert(pool, clock, point, weights)
+    elif what == PLACE:
+        _place(pool, clock, point, weights)
+    elif what == DRAW:
+        _draw(pool, clock, uniforms, 0, random)
+    else:
+        _finish(experts, pool, clock, z, point, per)
+    return True
+
+
+@inner
+def _draw(pool: Pool, clock: IntArray, uniforms: FloatArray, at: int, random: bool) -> None:
     """Draw the forecast from the mixture, and its bin if it may lie in several."""
-    u = rng.random()
+    out_of_line()
+    u = uniforms[at]
     position = 0
     while position < clock[SUPPORT] - 1:
         u -= pool.shares[position]
@@ -68,14 +179,15 @@ def draw(pool: Pool, clock: IntArray, rng: np.random.Generator, random: bool) ->
             break
         position += 1
     slot = pool.support[position]
-    chosen = pool.bins[slot]
+    chosen = pool.tags[slot, HOME]
     if random:
-        u = rng.random()
+        u = uniforms[at + 1]
         if chosen < 0:
-            for i in range(pool.weights.shape[1]):
-                if pool.weights[slot, i] > 0.0:
+            m = pool.request.size - 1
+            for i in range(pool.forecasts.shape[1] - m):
+                if pool.forecasts[slot, m + i] > 0.0:
                     chosen = i
-                    u -= pool.weights[slot, i]
+                    u -= pool.forecasts[slot, m + i]
                     if u < 0.0:
                         break
     clock[CHOSEN] = slot
@@ -83,156 +195,96 @@ def draw(pool: Pool, clock: IntArray, rng: np.random.Generator, random: bool) ->
     clock[PENDING] = 1
 
 
-@njit(cache=True)
-def finish(
+@inner
+def _finish(
     experts: Experts, pool: Pool, clock: IntArray, z: FloatArray, outcome: FloatArray, per: float
 ) -> None:
     """End a round with its outcome."""
-    slot = clock[CHOSEN]
-    learn(experts, z, pool.weights[slot], outcome - pool.points[slot], per)
+    out_of_line()
+    m = outcome.size
+    row = pool.forecasts[clock[CHOSEN]]
+    gap = np.empty(m)
+    for j in range(m):
+        gap[j] = outcome[j] - row[j]
+    learn(experts, clock[ROUND] + 1, z, row[m:], gap, per)
     clock[ROUND] += 1
     clock[PENDING] = 0
 
 
-@njit(cache=True)
-def set_outgoing(pool: Pool, clock: IntArray, p: float, point: FloatArray, w: FloatArray) -> None:
-    """Make the outgoing fixed point ``point`` the forecast of this round, with certainty."""
+@inner
+def _logged(pool: Pool, clock: IntArray, first: int, fresh: FloatArray) -> FloatArray:
+    """Return ``fresh`` with the forecasts that have joined the pool since the last look."""
+    out_of_line()
+    m = fresh.shape[1]
+    while clock[NEXT_ID] - first > fresh.shape[0]:
+        larger = np.empty((2 * fresh.shape[0], m))
+        for r in range(fresh.shape[0]):
+            for j in range(m):
+                larger[r, j] = fresh[r, j]
+        fresh = larger
+    for slot in range(clock[POOLED]):
+        if pool.tags[slot, ID] >= clock[LOGGED]:
+            for j in range(m):
+                fresh[pool.tags[slot, ID] - first, j] = pool.forecasts[slot, j]
+    clock[LOGGED] = clock[NEXT_ID]
+    return fresh
+
+
+@inner
+def _place(pool: Pool, clock: IntArray, point: FloatArray, w: FloatArray) -> None:
+    """Make ``point`` the forecast of this round, with certainty."""
+    out_of_line()
     slot = pool.support[0]
-    if clock[SUPPORT] != 1 or pool.points[slot, 0] != p:
+    if clock[POOLED] == 0 or pool.forecasts[slot, 0] != point[0]:
         slot = insert(pool, clock, point, w)
     clock[SUPPORT] = 1
     pool.support[0] = slot
     pool.shares[0] = 1.0
-    pool.used[slot] = clock[ROUND] + 1
+    pool.tags[slot, USED] = clock[ROUND] + 1
 
 
-@njit(cache=True)
-def _pull(binning: CompiledBinning, z: FloatArray, point: FloatArray, w: FloatArray) -> float:
-    write_weights(binning, point, w)
-    return weighted_pull(z, point.size, w)
-
-
-@njit(cache=True)
-def weighted_pull(z: FloatArray, m: int, w: FloatArray) -> float:
-    """Return Z = Σ_i w_i z_i along the only direction of a one-dimensional space."""
-    total = 0.0
-    for i in range(w.size):
-        total += w[i] * (z[i * m] - (z[i * m + 1] if m == 2 else 0.0))
-    return total
-
-
-@njit(cache=True)
+@inner
 def _outgoing(
     pool: Pool, clock: IntArray, nature: Nature, binning: CompiledBinning, z: FloatArray
 ) -> None:
-    """Find the outgoing fixed point by bisection, as :func:`minimax.outgoing_point` does."""
-    m = pool.points.shape[1]
-    w = np.empty(pool.weights.shape[1])
+    """Find the outgoing fixed point by bisection, as ``explicit.outgoing_point`` does."""
+    out_of_line()
+    m = pool.request.size - 1
+    w = np.empty(pool.forecasts.shape[1] - m)
     point = np.empty(m)
-    left, right = nature.low[0], nature.high[0]
-    p = left
-    if _pull(binning, z, _on_line(left, point), w) > 0.0:
-        p = right
-        if _pull(binning, z, _on_line(right, point), w) < 0.0:
+    low, high = nature.limits[0, 0], nature.limits[1, 0]
+    left, right = low, high
+    p = low
+    if _pull(binning, z, low, point, w) > 0.0:
+        p = high
+        if _pull(binning, z, high, point, w) < 0.0:
             p = 0.5 * (left + right)
             while left < p < right:
-                if _pull(binning, z, _on_line(p, point), w) > 0.0:
+                if _pull(binning, z, p, point, w) > 0.0:
                     left = p
                 else:
                     right = p
                 p = 0.5 * (left + right)
-            at_left = abs(_pull(binning, z, _on_line(left, point), w))
-            p = left if at_left < abs(_pull(binning, z, _on_line(right, point), w)) else right
-    pull = _pull(binning, z, _on_line(p, point), w)
-    pool.value[0] = max(pull * (nature.low[0] - p), pull * (nature.high[0] - p))
-    set_outgoing(pool, clock, p, point, w)
+            at_left = abs(_pull(binning, z, left, point, w))
+            p = left if at_left < abs(_pull(binning, z, right, point, w)) else right
+    pull = _pull(binning, z, p, point, w)
+    pool.request[m] = max(pull * (low - p), pull * (high - p))
+    _place(pool, clock, point, w)
 
 
-@njit(cache=True)
-def _on_line(p: float, point: FloatArray) -> FloatArray:
+@inner
+def _pull(
+    binning: CompiledBinning, z: FloatArray, p: float, point: FloatArray, w: FloatArray
+) -> float:
+    """Return Z = Σ_i w_i z_i along the only direction of a one-dimensional space."""
+    out_of_line()
+    m = point.size
     point[0] = p
-    if point.size == 2:
+    if m == 2:
         point[1] = 1.0 - p
-    return point
-
-
-@njit(cache=True)
-def decide(
-    experts: Experts,
-    pool: Pool,
-    clock: IntArray,
-    nature: Nature,
-    binning: CompiledBinning,
-    z: FloatArray,
-    rng: np.random.Generator,
-    rule: int,
-    outgoing: bool,
-    random: bool,
-    accuracy: float,
-) -> None:
-    """Fix the forecast and the bin of the coming round."""
-    begin(experts, clock, z, rule)
-    w = np.empty(pool.weights.shape[1])
-    if clock[POOLED] == 0 and not outgoing:
-        write_weights(binning, pool.candidate, w)
-        insert(pool, clock, pool.candidate, w)
-    if outgoing:
-        _outgoing(pool, clock, nature, binning, z)
-    else:
-        games_before = clock[GAMES]
-        epsilon = accuracy / np.sqrt(clock[ROUND] + 1)
-        reached = search(pool, clock, nature, z, epsilon)
-        for _ in range(INSERTIONS):
-            if reached:
-                break
-            write_weights(binning, pool.candidate, w)
-            insert(pool, clock, pool.candidate, w)
-            reached = search(pool, clock, nature, z, epsilon)
-        end_search(clock, games_before, reached)
-    draw(pool, clock, rng, random)
-
-
-@njit(cache=True)
-def run_rounds(
-    experts: Experts,
-    pool: Pool,
-    clock: IntArray,
-    nature: Nature,
-    binning: CompiledBinning,
-    z: FloatArray,
-    rng: np.random.Generator,
-    rule: int,
-    outgoing: bool,
-    random: bool,
-    accuracy: float,
-    per: float,
-    outcomes: FloatArray,
-    ids: IntArray,
-    bins: IntArray,
-) -> FloatArray:
-    """Play ``len(ids)`` rounds against the rows of ``outcomes`` (one row: the same every round).
-
-    Fills ``ids`` and ``bins`` and returns the forecasts that were new, in the order of their ids.
-    """
-    m = pool.points.shape[1]
-    constant = outcomes.shape[0] == 1
-    first = clock[LOGGED]
-    fresh = np.empty((16, m))
-    for r in range(ids.size):
-        if clock[PENDING] == 0:
-            decide(
-                experts, pool, clock, nature, binning, z, rng, rule, outgoing, random, accuracy
-            )
-        if clock[NEXT_ID] > clock[LOGGED]:
-            while clock[NEXT_ID] - first > fresh.shape[0]:
-                larger = np.empty((2 * fresh.shape[0], m))
-                larger[: fresh.shape[0]] = fresh
-                fresh = larger
-            for slot in range(pool.ids.size):
-                if pool.ids[slot] >= clock[LOGGED]:
-                    fresh[pool.ids[slot] - first] = pool.points[slot]
-            clock[LOGGED] = clock[NEXT_ID]
-        ids[r] = pool.ids[clock[CHOSEN]]
-        bins[r] = clock[BIN]
-        finish(experts, pool, clock, z, outcomes[0] if constant else outcomes[r], per)
-    return fresh[: clock[NEXT_ID] - first].copy()
+    write_weights(binning, point, w)
+    total = 0.0
+    for i in range(w.size):
+        if w[i] > 0.0:
+            total += w[i] * (z[i * m] - (z[i * m + 1] if m == 2 else 0.0))
+    return total

@@ -40,8 +40,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from stackcast._compiling import entry
 from stackcast._validation import PROBABILITY_TOLERANCE, InputError, real_number, shown
 from stackcast.calibration.errors import ForecastRecord, forecast_record
 from stackcast.calibration.profile import WorstInterval
@@ -210,7 +210,7 @@ def _allowed(record: ForecastRecord, interval: WorstInterval, level: float, sign
     return float(min(edges))
 
 
-@njit(cache=True)
+@entry
 def _strongest_evidence(
     outcomes: FloatArray,
     forecasts: FloatArray,

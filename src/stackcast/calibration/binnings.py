@@ -1,6 +1,6 @@
 """Binnings: which forecasts are judged together (Section 2 of the paper).
 
-A binning is a set of functions w_1 … w_n from forecasts to [0, 1] that sum to one at every forecast.
+A binning is a set of functions w_1 … w_n from forecasts to [0, 1] that sum to one everywhere.
 A forecaster is calibrated to a binning when, in each bin, the weighted mean of its forecasts agrees
 with the weighted mean of the outcomes. The binnings here are
 
@@ -18,11 +18,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-from numba import njit
 
 from stackcast._validation import (
     PROBABILITY_TOLERANCE,
@@ -34,23 +32,20 @@ from stackcast._validation import (
     text,
     whole_number,
 )
+from stackcast.calibration._weights import (
+    LINEAR,
+    TENTS,
+    THRESHOLDS,
+    CompiledBinning,
+    stacked_weights,
+)
 from stackcast.games import BEST_RESPONSE_TOLERANCE, AgentView, StrategySpace, TieRule
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from stackcast._state import State
     from stackcast._validation import FloatArray
-
-_LINEAR, _THRESHOLDS, _TENTS = 0, 1, 2
-
-
-class CompiledBinning(NamedTuple):
-    """A binning as compiled code reads it; the meaning of the fields depends on ``kind``."""
-
-    kind: int
-    table: FloatArray
-    vector: FloatArray
-    tolerance: float
-    number: int
 
 
 @runtime_checkable
@@ -99,7 +94,10 @@ class _Compiled:
 
     def weights(self, forecasts: Any) -> FloatArray:
         """Return the weight of every forecast (row) in every bin (column)."""
-        return stacked_weights(self.compiled, _stack(forecasts, self.dimension), self.bins)
+        result: FloatArray = stacked_weights(
+            self.compiled, _stack(forecasts, self.dimension), self.bins
+        )
+        return result
 
     def description(self) -> State:
         """Return what identifies the binning, for saved files."""
@@ -145,7 +143,7 @@ class BestResponseBinning(_Compiled):
         self.space = agent_view.space
         self.random = self.ties == "random"
         self.compiled = CompiledBinning(
-            _LINEAR,
+            LINEAR,
             np.array(agent_view.payoffs),
             np.array(agent_view.offsets, dtype=np.float64),
             BEST_RESPONSE_TOLERANCE * agent_view.scale,
@@ -184,7 +182,7 @@ class ThresholdBinning(_Compiled):
         number = whole_number("column", column)
         if number >= self.dimension:
             raise InputError("column", f"a column below {self.dimension}", str(number))
-        self.compiled = CompiledBinning(_THRESHOLDS, np.zeros((1, 1)), points, 0.0, number)
+        self.compiled = CompiledBinning(THRESHOLDS, np.zeros((1, 1)), points, 0.0, number)
 
 
 class GridBinning(_Compiled):
@@ -217,7 +215,7 @@ class GridBinning(_Compiled):
                 raise InputError(f"points, row {i + 1}", "probabilities", shown(point.tolist()))
         # The nearest point maximises ⟨p, g⟩ − |g|²/2, which is linear in p.
         self.compiled = CompiledBinning(
-            _LINEAR, np.ascontiguousarray(table.T), -(table * table).sum(axis=1) / 2, 0.0, 0
+            LINEAR, np.ascontiguousarray(table.T), -(table * table).sum(axis=1) / 2, 0.0, 0
         )
 
     @classmethod
@@ -275,7 +273,7 @@ class TentBinning(_Compiled):
         for row, points in zip(table, lists, strict=True):
             row[: len(points)] = points
         lengths = np.array([len(points) for points in lists], dtype=np.float64)
-        self.compiled = CompiledBinning(_TENTS, table, lengths, 0.0, 0)
+        self.compiled = CompiledBinning(TENTS, table, lengths, 0.0, 0)
 
 
 class FunctionBinning:
@@ -401,60 +399,3 @@ def _stack(forecasts: Any, dimension: int) -> FloatArray:
     if not np.isfinite(stack).all():
         raise InputError("forecasts", "finite numbers", "NaN or infinity")
     return stack
-
-
-@njit(cache=True)
-def write_weights(binning: CompiledBinning, p: FloatArray, out: FloatArray) -> None:
-    """Write the weights of the forecast ``p`` into ``out``."""
-    out[:] = 0.0
-    if binning.kind == _LINEAR:
-        m, n = binning.table.shape
-        best = -np.inf
-        for i in range(n):
-            u = binning.vector[i]
-            for j in range(m):
-                u += p[j] * binning.table[j, i]
-            out[i] = u
-            best = max(best, u)
-        tied = 0
-        for i in range(n):
-            is_best = out[i] >= best - binning.tolerance
-            if is_best and (binning.number == 1 or tied == 0):
-                out[i] = 1.0
-                tied += 1
-            else:
-                out[i] = 0.0
-        if tied > 1:
-            for i in range(n):
-                out[i] /= tied
-    elif binning.kind == _THRESHOLDS:
-        out[np.searchsorted(binning.vector, p[binning.number], side="right")] = 1.0
-    else:
-        left, share = _tent(binning.table[0, : int(binning.vector[0])], p[0])
-        if binning.vector.size == 1:
-            out[left] = 1.0 - share
-            out[left + 1] = share
-        else:
-            n2 = int(binning.vector[1])
-            left2, share2 = _tent(binning.table[1, :n2], p[1])
-            out[left * n2 + left2] = (1.0 - share) * (1.0 - share2)
-            out[left * n2 + left2 + 1] = (1.0 - share) * share2
-            out[(left + 1) * n2 + left2] = share * (1.0 - share2)
-            out[(left + 1) * n2 + left2 + 1] = share * share2
-
-
-@njit(cache=True)
-def _tent(grid: FloatArray, x: float) -> tuple[int, float]:
-    """Return the grid point to the left of ``x`` and the share of the one to its right."""
-    left = min(max(np.searchsorted(grid, x, side="right") - 1, 0), grid.size - 2)
-    share = (x - grid[left]) / (grid[left + 1] - grid[left])
-    return left, min(max(share, 0.0), 1.0)
-
-
-@njit(cache=True)
-def stacked_weights(binning: CompiledBinning, stack: FloatArray, bins: int) -> FloatArray:
-    """Return the weights of every row of ``stack``."""
-    out = np.empty((stack.shape[0], bins))
-    for b in range(stack.shape[0]):
-        write_weights(binning, stack[b], out[b])
-    return out

@@ -110,7 +110,8 @@ def certify(
     Parameters
     ----------
     outcomes, forecasts, bins, lengths, rate, width, shortest
-        As for :func:`~stackcast.calibration.calibration_profile`.
+        As for :func:`~stackcast.calibration.calibration_profile`; where the bracket does not tell
+        on which side of the rate the record lies, it is made narrower than ``width``.
     level : float
         The chance of ``"refuted"`` for forecasts whose outcomes are drawn from them, at most.
     draws : bool, optional
@@ -129,6 +130,9 @@ def certify(
         pure = ((record.outcomes == 0) | (record.outcomes == 1)).all()
         draws = bool(pure and (record.yes_no or (record.outcomes.sum(axis=1) == 1).all()))
     profile = calibration_profile(outcomes, forecasts, bins, lengths, rate, width, shortest)
+    while profile.within_rate is None and width > 1e-6:  # a verdict needs a bracket on one side
+        width /= 50
+        profile = calibration_profile(outcomes, forecasts, bins, lengths, rate, width, shortest)
     band = band_test(outcomes, forecasts, bins, level) if draws else None
     outside = profile.within_rate is False if band is None else band.refuted
     verdict: Verdict = "not refuted"

@@ -1,8 +1,7 @@
-"""A forecaster that is calibrated to a binning on every interval of time (Section 4 of the paper)."""
+"""A forecaster that is calibrated to a binning on every interval (Section 4 of the paper)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,15 +14,26 @@ from stackcast._state import (
     restored_generator,
     save_state,
 )
-from stackcast._validation import InputError, one_of, real_number, shown, whole_number
+from stackcast._validation import (
+    PROBABILITY_TOLERANCE,
+    InputError,
+    one_of,
+    real_number,
+    real_vector,
+    shown,
+    whole_number,
+)
 from stackcast.calibration import _rounds
 from stackcast.calibration.binnings import Binning
+from stackcast.calibration.blocks import ForecastBlock
 from stackcast.calibration.experts import START_RULES, Experts, StartRule, new_experts, with_room
+from stackcast.calibration.explicit import outgoing_point
 from stackcast.calibration.minimax import (
     BIN,
     CHOSEN,
     CLOCK_LENGTH,
     GAMES,
+    ID,
     LOGGED,
     MISSES,
     NEXT_ID,
@@ -33,11 +43,8 @@ from stackcast.calibration.minimax import (
     ROUND,
     SUPPORT,
     Pool,
-    insert,
     new_nature,
     new_pool,
-    outgoing_point,
-    search,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +53,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
+    from stackcast.calibration._weights import CompiledBinning
     from stackcast.games import StrategySpace
 
     IntArray = npt.NDArray[np.int64]
@@ -53,45 +61,12 @@ if TYPE_CHECKING:
 _KIND = "forecaster"
 
 
-@dataclass(frozen=True, eq=False)
-class ForecastBlock:
-    """The forecasts of a block of rounds.
-
-    A forecaster uses few distinct forecasts many times, so they are stored as numbers: forecast
-    ``forecast_ids[t]`` was made in the block's round t. Ids count up over the forecaster's life;
-    the forecasts that were new in this block are the rows of ``new_forecasts``, with ids from
-    ``first_new_id`` on. ``forecasts`` writes all of them out.
-    """
-
-    forecast_ids: IntArray
-    bins: IntArray
-    first_new_id: int
-    new_forecasts: FloatArray
-    _older_ids: IntArray = field(repr=False)
-    _older: FloatArray = field(repr=False)
-
-    @property
-    def forecasts(self) -> FloatArray:
-        """The forecast of every round, as rows."""
-        result = np.empty((len(self.forecast_ids), self.new_forecasts.shape[1]))
-        new = self.forecast_ids >= self.first_new_id
-        result[new] = self.new_forecasts[self.forecast_ids[new] - self.first_new_id]
-        order = np.argsort(self._older_ids)
-        place = np.searchsorted(self._older_ids[order], self.forecast_ids[~new])
-        result[~new] = self._older[order][place]
-        result.flags.writeable = False
-        return result
-
-    def __len__(self) -> int:
-        return len(self.forecast_ids)
-
-
 class AdaptiveForecaster:
     """Forecasts of a sequence of outcomes that are calibrated to a binning on every interval.
 
     Whatever the outcomes, chosen by an adversary who knows the forecaster and all of its past, with
     high probability the calibration error on every interval of L rounds is of the order of
-    √(log(n·m·L)/L) + √(log(T)/L) in each bin and coordinate (Theorem 4.1). There is nothing to tune.
+    √(log(n·m·L)/L) + √(log(T)/L) in each bin and coordinate (Theorem 4.1). Nothing has to be tuned.
 
     Parameters
     ----------
@@ -106,7 +81,7 @@ class AdaptiveForecaster:
     seed : int
         Forecasts are drawn from a mixture; the seed fixes the draws.
     accuracy : float
-        Player 2's mixture in round t is optimal within ``accuracy``/√t, times the widest coordinate.
+        Player 2's mixture in round t is optimal within ``accuracy``/√t times the widest coordinate.
 
     Examples
     --------
@@ -136,24 +111,23 @@ class AdaptiveForecaster:
         self.binning = binning
         self.space = binning.space if space is None else space
         if self.space.dimension != binning.dimension:
-            raise InputError(
-                "space", f"{binning.dimension} coordinates", f"{self.space.dimension}"
-            )
+            raise InputError("space", f"{binning.dimension} coordinates", f"{self.space.dimension}")
         one_of("starts", starts, START_RULES)
         self.starts: StartRule = starts
         self.accuracy = real_number("accuracy", accuracy, above=0.0)
         self._rng = stream(seed, "forecaster")
         n, m = binning.bins, binning.dimension
         self._nature = new_nature(self.space)
-        widest = float((self._nature.high - self._nature.low).max())
+        widest = float(np.ptp(self._nature.limits, axis=0).max())
         self._per = 2.0 * widest if widest > 0 else 1.0
-        self._experts = new_experts(n * m, starts, 64)
+        self._experts = new_experts(n, m, starts, 64)
         # In one dimension a continuous binning has a deterministic answer.
         line = m == 1 or (m == 2 and self.space.kind == "simplex")
         self._outgoing = binning.continuous and line
         self._pool = new_pool(n, binning.random and binning.continuous, self._centre())
         self._clock = np.zeros(CLOCK_LENGTH, dtype=np.int64)
         self._imbalance = np.zeros(n * m)
+        self._no_numbers = np.empty(0)
 
     @property
     def rounds(self) -> int:
@@ -174,14 +148,14 @@ class AdaptiveForecaster:
             "games": int(self._clock[GAMES]),
             "repeats": int(self._clock[REPEATS]),
             "misses": int(self._clock[MISSES]),
-            "value": float(self._pool.value[0]),
+            "value": float(self._pool.request[-1]),
             "epsilon": 0.0 if self._outgoing else self._epsilon / decided**0.5,
         }
 
     def forecast(self) -> FloatArray:
         """Return the forecast of the coming round: the same until the outcome is observed."""
         self._decide()
-        result = self._pool.points[self._clock[CHOSEN]].copy()
+        result = self._pool.forecasts[self._clock[CHOSEN], : self.space.dimension].copy()
         result.flags.writeable = False
         return result
 
@@ -191,19 +165,20 @@ class AdaptiveForecaster:
         return int(self._clock[BIN])
 
     def forecast_distribution(self) -> tuple[FloatArray, FloatArray]:
-        """Return the forecasts from which the coming one is drawn, as rows, and their probabilities.
+        """Return the forecasts from which the coming one is drawn (rows), and their probabilities.
 
         Even an adversary who sees this before it chooses the outcome cannot break calibration.
         """
         self._decide()
         count = int(self._clock[SUPPORT])
-        return self._pool.points[self._pool.support[:count]], self._pool.shares[:count].copy()
+        support = self._pool.forecasts[self._pool.support[:count], : self.space.dimension]
+        return support, self._pool.shares[:count].copy()
 
     def observe(self, outcome: Any) -> None:
         """End the round with its outcome: a strategy of the space, or the number of an action."""
         row = self._outcome(outcome)
         self._decide()
-        _rounds.finish(self._experts, self._pool, self._clock, self._imbalance, row, self._per)
+        self._finish(row)
         self._clock[LOGGED] = self._clock[NEXT_ID]
 
     def run(self, outcomes: Any) -> ForecastBlock:
@@ -219,12 +194,12 @@ class AdaptiveForecaster:
         self._make_room(rounds)
         ids, bins = np.empty(rounds, dtype=np.int64), np.empty(rounds, dtype=np.int64)
         first, pooled = int(self._clock[LOGGED]), int(self._clock[POOLED])
-        older_ids = self._pool.ids[:pooled].copy()
-        older = self._pool.points[:pooled].copy()
-        if self.binning.compiled is not None:
-            fresh = _rounds.run_rounds(
-                *self._arguments(), self._per, np.ascontiguousarray(rows), ids, bins
-            )
+        older_ids = self._pool.tags[:pooled, ID].copy()
+        older = self._pool.forecasts[:pooled, : self.space.dimension].copy()
+        binning = self.binning.compiled
+        if binning is not None and rounds > 0:
+            table = self._compiled_rounds(binning, np.ascontiguousarray(rows), ids, bins)
+            fresh = table[: self._clock[LOGGED] - first].copy()
         else:
             fresh = self._run_interpreted(rows, ids, bins)
         for array in (ids, bins, fresh):
@@ -284,9 +259,7 @@ class AdaptiveForecaster:
         """Return the forecaster that was saved at ``path``, for the same binning and space."""
         state = load_state(path, _KIND)
         try:
-            forecaster = cls(
-                binning, space, starts=state["starts"], accuracy=state["accuracy"]
-            )
+            forecaster = cls(binning, space, starts=state["starts"], accuracy=state["accuracy"])
             forecaster.restore(state)
         except InputError as error:
             raise error.inside(str(path)) from None
@@ -298,20 +271,28 @@ class AdaptiveForecaster:
     def _epsilon(self) -> float:
         return self.accuracy * self._per / 2.0
 
-    def _arguments(self) -> tuple[Any, ...]:
-        return (
-            self._experts,
-            self._pool,
+    def _compiled_rounds(
+        self, binning: CompiledBinning, outcomes: FloatArray, ids: IntArray, bins: IntArray
+    ) -> FloatArray:
+        decisions = max(len(ids), 1) - int(self._clock[PENDING])
+        fresh: FloatArray = _rounds.run_rounds(
+            *self._experts,
+            *self._pool,
+            *self._nature,
+            *binning,
             self._clock,
-            self._nature,
-            self.binning.compiled,
             self._imbalance,
-            self._rng,
             START_RULES.index(self.starts),
             self._outgoing,
             self.binning.random,
             self._epsilon,
+            self._per,
+            self._rng.random(decisions * (2 if self.binning.random else 1)),
+            outcomes,
+            ids,
+            bins,
         )
+        return fresh
 
     def _make_room(self, rounds: int) -> None:
         self._experts = with_room(self._experts, self.starts, self.rounds + rounds)
@@ -321,8 +302,13 @@ class AdaptiveForecaster:
         m = self.space.dimension
         if self.space.kind == "simplex":
             return np.full(m, 1.0 / m)
-        axes = np.vstack([np.eye(m), -np.eye(m)])
-        return np.mean([self.space.support_point(axis) for axis in axes], axis=0)
+        middle = np.zeros(m)
+        for axis in np.vstack([np.eye(m), -np.eye(m)]):
+            point = self.space.support_point(axis)
+            if point is None:
+                raise InputError("space", "a bounded space with a strategy in it", "none")
+            middle += point / (2 * m)
+        return middle
 
     def _outcome(self, outcome: Any) -> FloatArray:
         if isinstance(outcome, int | np.integer) and self.space.kind == "simplex":
@@ -331,8 +317,11 @@ class AdaptiveForecaster:
                 raise InputError(
                     "outcome", f"an action below {self.space.dimension}", shown(outcome)
                 )
-            return np.eye(self.space.dimension)[action]
-        return self.space.check("outcome", outcome)
+            vertex: FloatArray = np.eye(self.space.dimension)[action]
+            return vertex
+        row = real_vector("outcome", outcome, self.space.dimension)
+        checked: FloatArray = self._checked("outcome", np.array(row)[None, :])[0]
+        return checked
 
     def _outcomes(self, outcomes: Any) -> tuple[FloatArray, int]:
         if isinstance(outcomes, tuple) and len(outcomes) == 2 and np.ndim(outcomes[1]) == 0:
@@ -347,80 +336,112 @@ class AdaptiveForecaster:
             raise InputError(
                 "outcomes", f"a table with {m} columns of numbers", f"shape {array.shape}"
             )
-        rows = array.astype(np.float64)
-        if self.space.kind == "simplex":
-            exact = bool(len(rows)) and rows.min() >= 0 and (rows.sum(axis=1) == 1).all()
+        return self._checked("outcomes", array.astype(np.float64)), len(array)
+
+    def _checked(self, field: str, rows: FloatArray) -> FloatArray:
+        """Return outcomes that lie in the space, rounded back where they miss it by rounding."""
+        space = self.space
+        if space.kind == "simplex":
+            sums = rows.sum(axis=1)
+            good = (rows.min(axis=1) >= -PROBABILITY_TOLERANCE) & (
+                np.abs(sums - 1) <= PROBABILITY_TOLERANCE
+            )
         else:
-            exact = bool(len(rows)) and _inside(self.space, rows)
-        if not exact:  # row by row: to name the wrong one, or to round what is nearly right
-            rows = np.array(
-                [self.space.check(f"outcomes, row {t + 1}", row) for t, row in enumerate(rows)]
-            ).reshape(-1, m)
-        return rows, len(rows)
+            over = (rows @ space.inequality_rows.T - space.inequality_bounds).max(axis=1)
+            off = np.abs(rows @ space.equality_rows.T - space.equality_bounds)
+            good = np.maximum(over, off.max(axis=1, initial=0.0)) <= PROBABILITY_TOLERANCE
+        if not good.all():
+            wrong = int(np.argmin(good))
+            space.check(f"{field}, row {wrong + 1}" if len(rows) > 1 else field, rows[wrong])
+        if space.kind == "simplex" and ((sums != 1).any() or rows.min(initial=0.0) < 0):
+            rows = np.maximum(rows, 0.0)
+            rows /= rows.sum(axis=1, keepdims=True)
+        return rows
 
     def _decide(self) -> None:
         if self._clock[PENDING]:
             return
         self._make_room(1)
         if self.binning.compiled is not None:
-            _rounds.decide(*self._arguments())
+            none = np.empty(0, dtype=np.int64)
+            nothing = np.empty((0, self.space.dimension))
+            self._compiled_rounds(self.binning.compiled, nothing, none, none)
         else:
             self._decide_interpreted()
 
-    def _decide_interpreted(self) -> None:
-        """Do what :func:`_rounds.decide` does, with a binning that is a Python function."""
-        pool, clock, z = self._pool, self._clock, self._imbalance
-        _rounds.begin(self._experts, clock, z, START_RULES.index(self.starts))
-        if self._outgoing:
-            m = self.space.dimension
-            low, high = float(self._nature.low[0]), float(self._nature.high[0])
-
-            def weights(p: float) -> FloatArray:
-                return self.binning.weights([[p, 1.0 - p][:m]])[0]
-
-            def pull(p: float) -> float:
-                return float(_rounds.weighted_pull(z, m, weights(p)))
-
-            p = outgoing_point(pull, low, high)
-            pool.value[0] = max(pull(p) * (low - p), pull(p) * (high - p))
-            _rounds.set_outgoing(pool, clock, p, np.array([p, 1.0 - p][:m]), weights(p))
+    def _finish(self, outcome: FloatArray) -> None:
+        if self.binning.compiled is not None:
+            one = np.empty(1, dtype=np.int64)
+            self._compiled_rounds(self.binning.compiled, outcome[None, :], one, one)
         else:
-            if clock[POOLED] == 0:
-                insert(pool, clock, pool.candidate, self.binning.weights(pool.candidate[None])[0])
+            self._step(_rounds.FINISH, outcome)
+
+    def _step(
+        self, what: int, point: FloatArray | None = None, weights: FloatArray | None = None
+    ) -> bool:
+        empty = self._no_numbers
+        drawing = what == _rounds.DRAW
+        return bool(
+            _rounds.step(
+                self._experts,
+                self._pool,
+                self._clock,
+                self._nature,
+                self._imbalance,
+                START_RULES.index(self.starts),
+                self.binning.random,
+                self._rng.random(1 + self.binning.random) if drawing else empty,
+                self._epsilon / (self.rounds + 1) ** 0.5,
+                self._per,
+                what,
+                empty if point is None else point,
+                empty if weights is None else weights,
+            )
+        )
+
+    def _decide_interpreted(self) -> None:
+        """Decide as the compiled loop does, with a binning that is a Python function."""
+        self._step(_rounds.BEGIN)
+        if self._outgoing:
+            self._place_interpreted()
+        else:
+            clock = self._clock
             games = int(clock[GAMES])
-            epsilon = self._epsilon / (self.rounds + 1) ** 0.5
-            reached = search(pool, clock, self._nature, z, epsilon)
+            reached = bool(clock[POOLED]) and self._step(_rounds.SEARCH)
             for _ in range(_rounds.INSERTIONS):
                 if reached:
                     break
-                insert(pool, clock, pool.candidate, self.binning.weights(pool.candidate[None])[0])
-                reached = search(pool, clock, self._nature, z, epsilon)
-            _rounds.end_search(clock, games, reached)
-        _rounds.draw(pool, clock, self._rng, self.binning.random)
+                point = self._pool.request[:-1].copy()
+                self._step(_rounds.INSERT, point, self.binning.weights(point[None])[0])
+                reached = self._step(_rounds.SEARCH)
+            clock[REPEATS] += clock[GAMES] - games > 1
+            clock[MISSES] += not reached
+        self._step(_rounds.DRAW)
+
+    def _place_interpreted(self) -> None:
+        m = self.space.dimension
+        z = self._imbalance.reshape(-1, m)
+        slopes = z[:, 0] - (z[:, 1] if m == 2 else 0.0)
+
+        def weights(p: float) -> FloatArray:
+            row: FloatArray = self.binning.weights([[p, 1.0 - p][:m]])[0]
+            return row
+
+        low, high = (float(limit) for limit in self._nature.limits[:, 0])
+        p = outgoing_point(lambda p: float(weights(p) @ slopes), low, high)
+        pull = float(weights(p) @ slopes)
+        self._pool.request[-1] = max(pull * (low - p), pull * (high - p))
+        self._step(_rounds.PLACE, np.array([p, 1.0 - p][:m]), weights(p))
 
     def _run_interpreted(self, rows: FloatArray, ids: IntArray, bins: IntArray) -> FloatArray:
-        pool, clock = self._pool, self._clock
+        pool, clock, m = self._pool, self._clock, self.space.dimension
         fresh: list[FloatArray] = []
         for r in range(len(ids)):
             self._decide()
-            new = [
-                (int(pool.ids[slot]), pool.points[slot].copy())
-                for slot in range(clock[POOLED])
-                if pool.ids[slot] >= clock[LOGGED]
-            ]
-            fresh += [point for _, point in sorted(new, key=lambda entry: entry[0])]
+            tags = pool.tags[: clock[POOLED], ID]
+            new = np.flatnonzero(tags >= clock[LOGGED])
+            fresh += [pool.forecasts[slot, :m].copy() for slot in new[np.argsort(tags[new])]]
             clock[LOGGED] = clock[NEXT_ID]
-            ids[r], bins[r] = pool.ids[clock[CHOSEN]], clock[BIN]
-            outcome = rows[0 if len(rows) == 1 else r]
-            _rounds.finish(self._experts, pool, clock, self._imbalance, outcome, self._per)
-        return np.array(fresh).reshape(-1, self.space.dimension)
-
-
-def _inside(space: StrategySpace, rows: FloatArray) -> bool:
-    """Tell whether every row lies in the space, within its usual tolerance."""
-    tolerance = 1e-9
-    return bool(
-        np.isfinite(rows).all()
-        and (rows @ space.inequality_rows.T <= space.inequality_bounds + tolerance).all()
-        and (np.abs(rows @ space.equality_rows.T - space.equality_bounds) <= tolerance).all()
-    )
+            ids[r], bins[r] = tags[clock[CHOSEN]], clock[BIN]
+            self._finish(rows[0 if len(rows) == 1 else r].copy())
+        return np.array(fresh).reshape(-1, m)

@@ -16,17 +16,15 @@ itself, computed from the definition.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
-from quantecon.optimize import linprog_simplex, minmax
 
-from stackcast._validation import InputError, real_vector
+from stackcast._compiling import inner, out_of_line
+from stackcast._validation import InputError
+from stackcast.calibration._simplex import canonical_form, furthest_vertex, solve_game
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
@@ -43,34 +41,30 @@ ROUND, NEXT_ID, POOLED, VERTICES, CHOSEN, BIN, PENDING, SUPPORT, GAMES, REPEATS,
 )
 CLOCK_LENGTH = 12
 
+# Columns of a pool's tags: the only bin of a forecast (−1 if it is shared), its id, and the last
+# round in which it had a share.
+HOME, ID, USED = 0, 1, 2
+
 
 class Nature(NamedTuple):
     """A strategy space as compiled code reads it: nature's linear oracle."""
 
     kind: int
-    low: FloatArray
-    high: FloatArray
+    limits: FloatArray  # (2, m): the lowest and the highest value of each coordinate
     budget: float
-    rows: FloatArray
-    bounds: FloatArray
-    equal_rows: FloatArray
-    equal_bounds: FloatArray
+    tableau: FloatArray
+    basis: IntArray
 
 
 class Pool(NamedTuple):
     """Player 2's forecasts, its mixture of them, and the vertices of nature that it has met."""
 
-    points: FloatArray  # (K, m)
-    weights: FloatArray  # (K, n)
-    bins: IntArray  # (K,): the only bin of the forecast, −1 if it is shared
-    ids: IntArray  # (K,)
-    used: IntArray  # (K,): the last round in which the forecast had a share
-    support: IntArray  # (K,): the slots of the mixture
+    forecasts: FloatArray  # (K, m + n): the forecast and its weights
+    tags: IntArray  # (K, 3)
+    support: IntArray  # (K,): the places of the mixture
     shares: FloatArray  # (K,): its probabilities
-    vertices: FloatArray  # (V, m)
-    vertex_used: IntArray  # (V,)
-    candidate: FloatArray  # (m,): the forecast that the search asks for
-    value: FloatArray  # (1,): max_h E_Q[gain] of the mixture
+    vertices: FloatArray  # (V, m + 1): a vertex, and the last round in which it mattered
+    request: FloatArray  # (m + 1,): the forecast that the search lacks; the value of the mixture
 
 
 def new_pool(bins: int, shared: bool, centre: FloatArray) -> Pool:
@@ -78,51 +72,39 @@ def new_pool(bins: int, shared: bool, centre: FloatArray) -> Pool:
 
     ``shared`` says that forecasts lie in several bins as a rule.
     """
-    dimension = len(centre)
-    size = 2 * _SEARCHES + (4 * (bins if not shared else dimension))
-    vertices = 2 * _SEARCHES + 4 * dimension
+    m = len(centre)
+    size = 2 * _SEARCHES + 4 * (m if shared else bins)
+    tags = np.zeros((size, 3), dtype=np.int64)
+    tags[:, ID] = -1
     return Pool(
-        np.zeros((size, dimension)),
-        np.zeros((size, bins)),
-        np.zeros(size, dtype=np.int64),
-        np.full(size, -1),
-        np.zeros(size, dtype=np.int64),
+        np.zeros((size, m + bins)),
+        tags,
         np.zeros(size, dtype=np.int64),
         np.zeros(size),
-        np.zeros((vertices, dimension)),
-        np.zeros(vertices, dtype=np.int64),
-        np.array(centre),
-        np.zeros(1),
+        np.zeros((2 * _SEARCHES + 4 * m, m + 1)),
+        np.append(centre, 0.0),
     )
 
 
 def new_nature(space: StrategySpace) -> Nature:
     """Return the oracle of a strategy space, the fastest one that fits it."""
     m = space.dimension
-    kind, budget = _POLYTOPE, np.inf
-    limits = _budgeted_box(space)
+    tableau, basis = np.zeros((1, 1)), np.zeros(0, dtype=np.int64)
     if space.kind == "simplex":
-        kind, low, high = _SIMPLEX, np.zeros(m), np.ones(m)
-    elif limits is not None:
-        kind, (low, high, budget) = _BUDGET, limits
-    else:
-        low, high = np.empty(m), np.empty(m)
-        for j, axis in enumerate(np.eye(m)):
-            least, most = space.support_point(-axis), space.support_point(axis)
-            if least is None or most is None:
+        return Nature(_SIMPLEX, np.array([[0.0] * m, [1.0] * m]), np.inf, tableau, basis)
+    box = _budgeted_box(space)
+    if box is not None:
+        return Nature(_BUDGET, np.array(box[:2]), float(box[2]), tableau, basis)
+    limits = np.empty((2, m))
+    for j, axis in enumerate(np.eye(m)):
+        for row, sign in enumerate((-1.0, 1.0)):
+            point = space.support_point(sign * axis)
+            if point is None:
                 raise InputError("space", "a bounded space with a strategy in it", "none")
-            low[j], high[j] = least[j], most[j]
-    # Coordinates are counted from the lowest, because the compiled solver wants them nonnegative.
-    return Nature(
-        kind,
-        low,
-        high,
-        float(budget),
-        np.array(space.inequality_rows),
-        space.inequality_bounds - space.inequality_rows @ low,
-        np.array(space.equality_rows),
-        space.equality_bounds - space.equality_rows @ low,
-    )
+            limits[row, j] = point[j]
+    # Coordinates are counted from the lowest, because the simplex method wants them nonnegative.
+    tableau, basis = canonical_form(space, limits[0])
+    return Nature(_POLYTOPE, limits, np.inf, tableau, basis)
 
 
 def _budgeted_box(space: StrategySpace) -> tuple[FloatArray, FloatArray, float] | None:
@@ -146,277 +128,226 @@ def _budgeted_box(space: StrategySpace) -> tuple[FloatArray, FloatArray, float] 
     return low, high, budget
 
 
-@njit(cache=True)
+@inner
 def support_point(nature: Nature, direction: FloatArray, out: FloatArray) -> None:
     """Write a point of the space that is furthest along ``direction`` into ``out``."""
+    out_of_line()
+    m = direction.size
     if nature.kind == _SIMPLEX:
-        out[:] = 0.0
-        out[np.argmax(direction)] = 1.0
+        best = 0
+        for j in range(m):
+            out[j] = 0.0
+            if direction[j] > direction[best]:
+                best = j
+        out[best] = 1.0
     elif nature.kind == _BUDGET:
-        out[:] = nature.low
-        left = nature.budget - nature.low.sum()
-        for j in np.argsort(-direction):
-            if direction[j] <= 0.0 or left <= 0.0:
+        left = nature.budget
+        for j in range(m):
+            out[j] = nature.limits[0, j]
+            left -= out[j]
+        # Raise the coordinates one after the other, the most useful first.
+        done = np.zeros(m, dtype=np.bool_)
+        while left > 0.0:
+            best = -1
+            for j in range(m):
+                if not done[j] and direction[j] > (direction[best] if best >= 0 else 0.0):
+                    best = j
+            if best < 0:
                 break
-            step = min(nature.high[j] - nature.low[j], left)
-            out[j] += step
+            done[best] = True
+            step = min(nature.limits[1, best] - nature.limits[0, best], left)
+            out[best] += step
             left -= step
     else:
-        found = linprog_simplex(
-            direction, nature.rows, nature.bounds, nature.equal_rows, nature.equal_bounds
-        )
-        out[:] = nature.low + found.x
+        furthest_vertex(nature.tableau, nature.basis, direction, out)
+        for j in range(m):
+            out[j] += nature.limits[0, j]
 
 
-@njit(cache=True)
+@inner
 def insert(pool: Pool, clock: IntArray, point: FloatArray, weights: FloatArray) -> int:
-    """Put a forecast into the pool, in place of the one that was unused for longest if it is full."""
-    if clock[POOLED] < pool.ids.size:
+    """Put a forecast into the pool, for the one that was unused for longest if it is full."""
+    out_of_line()
+    m = pool.request.size - 1
+    slot = 0
+    if clock[POOLED] < pool.tags.shape[0]:
         slot = clock[POOLED]
         clock[POOLED] += 1
     else:
-        slot = int(np.argmin(pool.used))
-    pool.points[slot] = point
-    pool.weights[slot] = weights
-    pool.bins[slot] = -1
+        for other in range(pool.tags.shape[0]):
+            if pool.tags[other, USED] < pool.tags[slot, USED]:
+                slot = other
+    pool.tags[slot, HOME] = -1
+    pool.tags[slot, ID] = clock[NEXT_ID]
+    pool.tags[slot, USED] = clock[ROUND] + 1
+    for j in range(m):
+        pool.forecasts[slot, j] = point[j]
     for i in range(weights.size):
+        pool.forecasts[slot, m + i] = weights[i]
         if weights[i] == 1.0:
-            pool.bins[slot] = i
-    pool.ids[slot] = clock[NEXT_ID]
-    pool.used[slot] = clock[ROUND] + 1
+            pool.tags[slot, HOME] = i
     clock[NEXT_ID] += 1
     return slot
 
 
-@njit(cache=True)
+@inner
 def search(pool: Pool, clock: IntArray, nature: Nature, z: FloatArray, epsilon: float) -> bool:
     """Look for a mixture of the pool that holds nature to ``epsilon``.
 
     True: it is in ``pool.support`` and ``pool.shares``. False: the pool is too poor, and the
-    forecast in ``pool.candidate`` is what it lacks.
+    forecast in ``pool.request`` is what it lacks.
     """
-    n, m = pool.weights.shape[1], pool.points.shape[1]
-    slots, slopes, constants = _rows(pool, clock, z.reshape((n, m)))
-    rows = slots.size
+    out_of_line()
+    m = pool.request.size - 1
+    # Each row: slope Σ_i w_i z_i, constant Σ_i w_i⟨z_i, p⟩, of a forecast that can matter.
+    rows, slots, lines = _rows(pool, clock[POOLED], z, m)
     shares = np.zeros(rows)
-    direction = np.empty(m)
-    vertex = np.empty(m)
+    reply = np.zeros(0)
+    line, vertex = np.empty(m + 1), np.empty(m)
+    value = np.inf
     for _ in range(_SEARCHES):
-        # The game: forecasts are rows, nature's pure strategies are columns.
-        if nature.kind == _SIMPLEX:
-            game = slopes - constants.reshape((rows, 1))
-        else:
-            known = pool.vertices[: clock[VERTICES]]
-            game = np.dot(slopes, known.T) - constants.reshape((rows, 1))
+        game = _game(pool, clock, nature, rows, lines, m)
         columns = game.shape[1]
-        best, worst_of_best = 0, np.inf
+        best, best_worst = 0, np.inf
         for r in range(rows):
+            shares[r] = 0.0
             worst = -np.inf
             for c in range(columns):
                 worst = max(worst, game[r, c])
-            if worst < worst_of_best:
-                best, worst_of_best = r, worst
-        shares[:] = 0.0
-        if worst_of_best <= epsilon:
-            shares[best] = 1.0
-            reply = np.zeros(columns)
-        else:
-            reply = solve_game(game, shares)
+            if worst < best_worst:
+                best, best_worst = r, worst
+        solved = best_worst > epsilon
+        if solved:
+            reply = np.empty(columns)
+            solve_game(game, shares, reply)
             clock[GAMES] += 1
-        # The guarantee, from the definition: the mean slope, and nature's best answer to it.
-        constant = 0.0
-        direction[:] = 0.0
-        for r in range(rows):
-            constant += shares[r] * constants[r]
-            for j in range(m):
-                direction[j] += shares[r] * slopes[r, j]
-        support_point(nature, direction, vertex)
-        value = np.dot(direction, vertex) - constant
+        else:
+            shares[best] = 1.0
+        # The guarantee from its definition: the mean line, and nature's best answer to it.
+        for j in range(m + 1):
+            line[j] = 0.0
+            for r in range(rows):
+                line[j] += shares[r] * lines[r, j]
+        support_point(nature, line[:m], vertex)
+        value = -line[m]
+        for j in range(m):
+            value += line[j] * vertex[j]
         if value <= epsilon + 1e-12 * abs(epsilon):
-            _accept(pool, clock, slots, shares, value)
+            _accept(pool, clock, rows, slots, shares, value)
             return True
-        known_value = -np.inf
+        known = -np.inf
         for c in range(columns):
             entry = 0.0
             for r in range(rows):
                 entry += shares[r] * game[r, c]
-            known_value = max(known_value, entry)
-        if nature.kind == _SIMPLEX or value <= known_value + 1e-12 * abs(value):
+            known = max(known, entry)
+        if nature.kind == _SIMPLEX or (solved and value <= known + 1e-12 * abs(value)):
             break
         _remember(pool, clock, vertex)
     # Keep the mixture: it is the answer if the caller has to stop here.
-    _accept(pool, clock, slots, shares, value)
-    if nature.kind == _SIMPLEX:
-        pool.candidate[:] = reply
-    else:
-        pool.candidate[:] = 0.0
+    _accept(pool, clock, rows, slots, shares, value)
+    for j in range(m):
+        pool.request[j] = reply[j] if nature.kind == _SIMPLEX else 0.0
+    if nature.kind != _SIMPLEX:
         for c in range(reply.size):
-            pool.candidate[:] += reply[c] * pool.vertices[c]
             if reply[c] > 0.0:
-                pool.vertex_used[c] = clock[ROUND] + 1
+                pool.vertices[c, m] = clock[ROUND] + 1
+                for j in range(m):
+                    pool.request[j] += reply[c] * pool.vertices[c, j]
     return False
 
 
-@njit(cache=True)
-def _rows(
-    pool: Pool, clock: IntArray, z: FloatArray
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return slots, slopes Σ_i w_i z_i and constants Σ_i w_i⟨z_i, p⟩ of the forecasts that matter."""
-    n, m = z.shape
-    best = np.full(n, -1)
-    best_product = np.full(n, -np.inf)
+@inner
+def _game(
+    pool: Pool, clock: IntArray, nature: Nature, rows: int, lines: FloatArray, m: int
+) -> FloatArray:
+    """Return nature's gains: forecasts are rows, its pure strategies (so far) are columns."""
+    out_of_line()
+    columns = m if nature.kind == _SIMPLEX else clock[VERTICES]
+    game = np.empty((rows, columns))
+    for r in range(rows):
+        for c in range(columns):
+            gain = -lines[r, m]
+            if nature.kind == _SIMPLEX:
+                gain += lines[r, c]
+            else:
+                for j in range(m):
+                    gain += lines[r, j] * pool.vertices[c, j]
+            game[r, c] = gain
+    return game
+
+
+@inner
+def _rows(pool: Pool, pooled: int, z: FloatArray, m: int) -> tuple[int, IntArray, FloatArray]:
+    """Return how many forecasts can matter, their places, and their lines."""
+    out_of_line()
+    n = z.size // m
+    best = np.empty(n, dtype=np.int64)
+    products = np.empty(n)
+    for i in range(n):
+        best[i], products[i] = -1, -np.inf
     shared = 0
-    for slot in range(clock[POOLED]):
-        i = pool.bins[slot]
+    for slot in range(pooled):
+        i = pool.tags[slot, HOME]
         if i < 0:
             shared += 1
-            continue
-        product = 0.0
-        for j in range(m):
-            product += z[i, j] * pool.points[slot, j]
-        if product > best_product[i]:
-            best[i], best_product[i] = slot, product
-    rows = shared
-    for i in range(n):
-        rows += best[i] >= 0
-    slots = np.empty(rows, dtype=np.int64)
-    slopes = np.zeros((rows, m))
-    constants = np.zeros(rows)
-    r = 0
+        else:
+            product = 0.0
+            for j in range(m):
+                product += z[i * m + j] * pool.forecasts[slot, j]
+            if product > products[i]:
+                best[i], products[i] = slot, product
+    slots = np.empty(n + shared, dtype=np.int64)
+    lines = np.zeros((n + shared, m + 1))
+    rows = 0
     for i in range(n):
         if best[i] >= 0:
-            slots[r], slopes[r], constants[r] = best[i], z[i], best_product[i]
-            r += 1
+            slots[rows] = best[i]
+            lines[rows, m] = products[i]
+            for j in range(m):
+                lines[rows, j] = z[i * m + j]
+            rows += 1
     if shared > 0:
-        for slot in range(clock[POOLED]):
-            if pool.bins[slot] < 0:
-                slots[r] = slot
+        for slot in range(pooled):
+            if pool.tags[slot, HOME] < 0:
+                slots[rows] = slot
                 for i in range(n):
-                    if pool.weights[slot, i] > 0.0:
+                    weight = pool.forecasts[slot, m + i]
+                    if weight > 0.0:
                         for j in range(m):
-                            slope = pool.weights[slot, i] * z[i, j]
-                            slopes[r, j] += slope
-                            constants[r] += slope * pool.points[slot, j]
-                r += 1
-    return slots, slopes, constants
+                            lines[rows, j] += weight * z[i * m + j]
+                            lines[rows, m] += weight * z[i * m + j] * pool.forecasts[slot, j]
+                rows += 1
+    return rows, slots, lines
 
 
-@njit(cache=True)
-def solve_game(game: FloatArray, shares: FloatArray) -> FloatArray:
-    """Write the row player's optimal mixture (rows minimise) into ``shares``; return nature's."""
-    rows, columns = game.shape
-    # The solver's tolerances are absolute: give it entries of size one.
-    size = np.abs(game).max()
-    if size == 0.0:
-        shares[:] = 0.0
-        shares[0] = 1.0
-        return np.full(columns, 1.0 / columns)
-    # The tableau has a row for each strategy of the maximiser.
-    if columns <= rows:
-        _, reply, mixture = minmax(np.ascontiguousarray(game.T) / size)
-    else:
-        _, mixture, reply = minmax(game / -size)
-    _normalise(mixture)
-    _normalise(reply)
-    shares[:] = mixture
-    return reply
-
-
-@njit(cache=True)
-def _normalise(shares: FloatArray) -> None:
-    total = 0.0
-    for x in range(shares.size):
-        shares[x] = max(shares[x], 0.0)
-        total += shares[x]
-    if total > 0.0:
-        shares /= total
-    else:
-        shares[:] = 1.0 / shares.size
-
-
-@njit(cache=True)
+@inner
 def _accept(
-    pool: Pool, clock: IntArray, slots: IntArray, shares: FloatArray, value: float
+    pool: Pool, clock: IntArray, rows: int, slots: IntArray, shares: FloatArray, value: float
 ) -> None:
-    clock[SUPPORT] = 0
-    for r in range(slots.size):
+    count = 0
+    for r in range(rows):
         if shares[r] > 0.0:
-            pool.support[clock[SUPPORT]] = slots[r]
-            pool.shares[clock[SUPPORT]] = shares[r]
-            pool.used[slots[r]] = clock[ROUND] + 1
-            clock[SUPPORT] += 1
-    pool.value[0] = value
+            pool.support[count] = slots[r]
+            pool.shares[count] = shares[r]
+            pool.tags[slots[r], USED] = clock[ROUND] + 1
+            count += 1
+    clock[SUPPORT] = count
+    pool.request[pool.request.size - 1] = value
 
 
-@njit(cache=True)
+@inner
 def _remember(pool: Pool, clock: IntArray, vertex: FloatArray) -> None:
-    if clock[VERTICES] < pool.vertex_used.size:
+    """Keep a vertex of nature, in place of the one that mattered least recently if need be."""
+    m = vertex.size
+    c = 0
+    if clock[VERTICES] < pool.vertices.shape[0]:
         c = clock[VERTICES]
         clock[VERTICES] += 1
     else:
-        c = int(np.argmin(pool.vertex_used))
-    pool.vertices[c] = vertex
-    pool.vertex_used[c] = clock[ROUND] + 1
-
-
-def two_adjacent_points(grid: Any, pull: Any) -> tuple[IntArray, FloatArray]:
-    """Return the paper's explicit mixture for two actions: at most two neighbouring grid points.
-
-    Parameters
-    ----------
-    grid : array-like
-        Increasing forecasts of the first action's probability, from 0 to 1.
-    pull : array-like
-        Z at each of them, Z_p = Σ_i w_i(p)(z_i0 − z_i1): the gain of the outcome h is (h − p)·Z_p.
-
-    Returns
-    -------
-    positions, probabilities
-        With Z_a > 0 > Z_b at neighbours a and b, the mixture has q·Z_a + (1 − q)·Z_b = 0; forecast 0
-        if Z_0 ≤ 0, else 1 if Z_1 ≥ 0. The gain is at most the grid's step.
-
-    Examples
-    --------
-    >>> positions, probabilities = two_adjacent_points([0.0, 0.5, 1.0], [0.3, 0.1, -0.3])
-    >>> positions.tolist(), probabilities.tolist()
-    ([1, 2], [0.75, 0.25])
-    """
-    points = real_vector("grid", grid)
-    z = real_vector("pull", pull, len(points))
-    if z[0] <= 0:
-        return np.array([0]), np.array([1.0])
-    if z[-1] >= 0:
-        return np.array([len(z) - 1]), np.array([1.0])
-    b = int(np.argmax(z <= 0))  # the first change of sign from + to −
-    if z[b] == 0:
-        return np.array([b]), np.array([1.0])
-    q = z[b] / (z[b] - z[b - 1])
-    return np.array([b - 1, b]), np.array([q, 1.0 - q])
-
-
-def outgoing_point(pull: Callable[[float], float], low: float, high: float) -> float:
-    """Return a point p of [low, high] with pull(p)·(h − p) ≤ 0 for every h of it, by bisection.
-
-    That is a forecast against which no outcome gains (the outgoing fixed point in one dimension).
-    ``pull`` is continuous; the point is exact up to one unit in the last place.
-
-    Examples
-    --------
-    >>> outgoing_point(lambda p: 0.25 - p, 0.0, 1.0)
-    0.25
-    >>> outgoing_point(lambda p: -1.0, 0.0, 1.0)
-    0.0
-    """
-    if pull(low) <= 0.0:
-        return low
-    if pull(high) >= 0.0:
-        return high
-    left, right = low, high
-    while True:
-        middle = 0.5 * (left + right)
-        if not left < middle < right:
-            return left if abs(pull(left)) < abs(pull(right)) else right
-        if pull(middle) > 0.0:
-            left = middle
-        else:
-            right = middle
+        for other in range(pool.vertices.shape[0]):
+            if pool.vertices[other, m] < pool.vertices[c, m]:
+                c = other
+    for j in range(m):
+        pool.vertices[c, j] = vertex[j]
+    pool.vertices[c, m] = clock[ROUND] + 1

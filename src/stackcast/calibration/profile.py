@@ -202,9 +202,10 @@ def calibration_profile(
         from probabilities and a threshold.
     lengths : iterable of int, optional
         The lengths whose worst interval is wanted exactly; by default 1, 2, 5, 10, 20 … and T.
-    rate : Rate or callable, optional
+    rate : Rate, callable or float, optional
         What the errors of all intervals are compared with: a rate of :mod:`stackcast.calibration`,
-        or a function of one number of rounds; by default the paper's, √(log(n·m·t)/t).
+        a function of one number of rounds, or the constant c of the paper's rate c·√(log(n·m·t)/t);
+        by default 1.
     width : float
         The bracket is refined until upper ≤ (1 + width)·lower.
     shortest : int
@@ -237,7 +238,11 @@ def calibration_profile(
     real_number("width", width, above=0.0)
     if whole_number("shortest", shortest, at_least=1) > T:
         raise InputError("shortest", f"at most the {T} rounds", f"{shortest}")
-    allowed = AdaptiveRate(record.bins, record.actions) if rate is None else as_rate(rate)
+    if rate is None or isinstance(rate, int | float | np.number):
+        constant = 1.0 if rate is None else real_number("rate", rate, above=0.0)
+        allowed: Rate = AdaptiveRate(record.bins, record.actions, constant)
+    else:
+        allowed = as_rate(rate)
     sums = record.prefix_sums()
     rounding = _rounding(sums)
     found = {length: worst_of_length(sums, length) for length in chosen}

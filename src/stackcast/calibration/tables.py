@@ -23,7 +23,6 @@ or weights that miss one by less than 0.01 are taken for rounded decimals and sc
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +31,14 @@ import numpy as np
 
 from stackcast._validation import InputError, shown
 from stackcast.calibration.certificate import ForecastCertificate, certify
+from stackcast.calibration.columns import (
+    float_column,
+    numbered_columns,
+    probability_columns,
+    read_table,
+    refuse_missing,
+    row_of,
+)
 from stackcast.calibration.errors import decision_bins
 
 if TYPE_CHECKING:
@@ -41,7 +48,6 @@ if TYPE_CHECKING:
 
     from stackcast._validation import FloatArray
 
-_DECIMALS = 0.01
 _YES = {"1", "1.0", "true", "yes", "t", "y"}
 _NO = {"0", "0.0", "false", "no", "f", "n"}
 
@@ -69,7 +75,7 @@ def read_forecasts(path: str | Path) -> ForecastTable:
     """Read outcomes, forecasts and bins from a CSV or Parquet file with the columns named above."""
     place = Path(path)
     try:
-        return _table(_frame(place), place.name)
+        return _table(read_table(place), place.name)
     except InputError as error:
         raise error.inside(place.name) from None
 
@@ -133,39 +139,15 @@ def certify_forecasts(
     )
 
 
-def _frame(path: Path) -> pl.DataFrame:
-    try:
-        import polars as pl
-    except ImportError:
-        raise InputError(
-            "forecasts", "polars to read tables (pip install 'stackcast[tables]')", "none"
-        ) from None
-    kind = path.suffix.lower()
-    if kind not in (".csv", ".parquet"):
-        raise InputError("name", "a file that ends in .csv or .parquet", shown(kind))
-    if not path.is_file():
-        raise InputError("file", "a file that exists", "none")
-    try:
-        if kind == ".csv":
-            frame = pl.read_csv(path, infer_schema_length=None, try_parse_dates=False)
-        else:
-            frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError("file", f"a {kind[1:]} table", shown(str(error).splitlines()[0])) from None
-    if frame.height == 0:
-        raise InputError("file", "at least one row below the names of the columns", "none")
-    return frame
-
-
 def _table(frame: pl.DataFrame, source: str) -> ForecastTable:
-    forecast_columns = _numbered(frame, "forecast")
+    forecast_columns = numbered_columns(frame, "forecast")
     if "forecast" in frame.columns and forecast_columns:
         raise InputError("columns", "forecast or forecast_1, forecast_2 …", "both")
     if "forecast" in frame.columns:
-        forecasts = _probabilities(frame, ["forecast"])[:, 0]
+        forecasts = probability_columns(frame, ["forecast"])[:, 0]
         outcomes = _yes_no(frame, "outcome")
     elif forecast_columns:
-        forecasts = _probabilities(frame, forecast_columns)
+        forecasts = probability_columns(frame, forecast_columns)
         outcomes = _outcomes(frame, forecasts.shape[1])
     else:
         raise InputError(
@@ -176,97 +158,40 @@ def _table(frame: pl.DataFrame, source: str) -> ForecastTable:
 
 
 def _outcomes(frame: pl.DataFrame, count: int) -> FloatArray:
-    columns = _numbered(frame, "outcome")
+    columns = numbered_columns(frame, "outcome")
     if columns:
         if len(columns) != count:
             raise InputError("columns", f"outcome_1 … outcome_{count}", f"{len(columns)} of them")
-        return _probabilities(frame, columns)
-    labels = _floats(frame, "outcome")
+        return probability_columns(frame, columns)
+    labels = float_column(frame, "outcome")
     wrong = np.flatnonzero((labels != np.floor(labels)) | (labels < 1) | (labels > count))
     if wrong.size:
         expected = f"a whole number from 1 to {count}, one for each forecast column"
-        raise InputError(_row("outcome", wrong[0]), expected, shown(labels[wrong[0]]))
+        raise InputError(row_of("outcome", wrong[0]), expected, shown(labels[wrong[0]]))
     return labels - 1
 
 
 def _bins(frame: pl.DataFrame) -> tuple[FloatArray | None, dict[int, str]]:
-    columns = _numbered(frame, "bin")
+    columns = numbered_columns(frame, "bin")
     if columns:
-        return _probabilities(frame, columns), dict(enumerate(columns))
+        return probability_columns(frame, columns), dict(enumerate(columns))
     if "bin" not in frame.columns:
         return None, {}
-    _refuse_missing(frame, "bin")
+    refuse_missing(frame, "bin")
     texts = [str(value) for value in frame["bin"].to_list()]
     kinds = sorted(set(texts), key=lambda text: (len(text), text) if text.isdigit() else (99, text))
     numbers = {text: i for i, text in enumerate(kinds)}
     return np.array([float(numbers[text]) for text in texts]), dict(enumerate(kinds))
 
 
-def _numbered(frame: pl.DataFrame, stem: str) -> list[str]:
-    """Return the columns stem_1, stem_2 … in order; a gap in the numbers is a mistake."""
-    found = {
-        int(match[1]): name
-        for name in frame.columns
-        if (match := re.fullmatch(stem + r"_(\d+)", name))
-    }
-    missing = set(range(1, len(found) + 1)) - set(found)
-    if missing:
-        raise InputError("columns", f"{stem}_1 to {stem}_{len(found)}", f"no {stem}_{min(missing)}")
-    return [found[i] for i in sorted(found)]
-
-
-def _floats(frame: pl.DataFrame, name: str) -> FloatArray:
-    _refuse_missing(frame, name)
-    column = frame[name]
-    if not column.dtype.is_numeric():
-        number = column.cast(str, strict=False).str.strip_chars().cast(float, strict=False)
-        if number.null_count():
-            where = int(np.argmax(number.is_null().to_numpy()))
-            raise InputError(_row(name, where), "a number", shown(column[where]))
-        column = number
-    values = column.to_numpy().astype(np.float64)
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if wrong.size:
-        raise InputError(_row(name, wrong[0]), "a finite number", shown(float(values[wrong[0]])))
-    return values
-
-
-def _probabilities(frame: pl.DataFrame, names: list[str]) -> FloatArray:
-    table = np.column_stack([_floats(frame, name) for name in names])
-    wrong = np.argwhere((table < 0) | (table > 1))
-    if wrong.size:
-        t, j = wrong[0]
-        raise InputError(_row(names[j], t), "a number from 0 to 1", shown(table[t, j]))
-    if len(names) == 1:
-        return table
-    sums = table.sum(axis=1, keepdims=True)
-    off = np.flatnonzero(np.abs(sums - 1) > _DECIMALS)
-    if off.size:
-        field = f"columns {names[0]} … {names[-1]}, row {off[0] + 1}"
-        raise InputError(field, "numbers that sum to 1", f"a sum of {sums[off[0], 0]:.6g}")
-    return np.asarray(table / sums)
-
-
 def _yes_no(frame: pl.DataFrame, name: str) -> FloatArray:
-    _refuse_missing(frame, name)
+    refuse_missing(frame, name)
     column = frame[name]
     if column.dtype.is_numeric():
-        return _probabilities(frame, [name])[:, 0]
+        return probability_columns(frame, [name])[:, 0]
     words = [str(value).strip().lower() for value in column.to_list()]
     values = np.array([1.0 if word in _YES else 0.0 if word in _NO else np.nan for word in words])
     wrong = np.flatnonzero(np.isnan(values))
     if wrong.size:
-        raise InputError(_row(name, wrong[0]), "1 or 0, yes or no", shown(column[int(wrong[0])]))
+        raise InputError(row_of(name, wrong[0]), "1 or 0, yes or no", shown(column[int(wrong[0])]))
     return values
-
-
-def _refuse_missing(frame: pl.DataFrame, name: str) -> None:
-    if name not in frame.columns:
-        raise InputError("columns", f"a column {name}", ", ".join(frame.columns))
-    if frame[name].null_count():
-        where = int(np.argmax(frame[name].is_null().to_numpy()))
-        raise InputError(_row(name, where), "a value", "nothing")
-
-
-def _row(name: str, where: Any) -> str:
-    return f"column {name}, row {int(where) + 1}"

@@ -10,6 +10,7 @@ import sys
 
 import typer
 
+from stackcast.cli.audit import audit
 from stackcast.cli.games import games
 from stackcast.cli.solve import solve
 
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.command()(solve)
 app.command()(games)
+app.command()(audit)
 
 
 def main() -> None:

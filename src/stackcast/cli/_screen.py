@@ -1,10 +1,9 @@
-"""What the verbs share: printing, and a word of patience where something takes a while."""
+"""What the verbs share: printing, and a word where something takes a while."""
 
 from __future__ import annotations
 
 import json
 import sys
-import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +26,20 @@ def print_json(value: Any) -> None:
 
 
 @contextmanager
-def patience(message: str) -> Iterator[None]:
-    """Say ``message`` on standard error if the work takes more than a second and a half."""
-    timer = threading.Timer(1.5, lambda: print(message, file=sys.stderr, flush=True))
-    timer.daemon = True
-    timer.start()
-    try:
+def compiling_said() -> Iterator[None]:
+    """Say on standard error when something is being compiled, which only a first run needs."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        said = False
+
+        def on_start(self, _: object) -> None:
+            if not self.said:
+                print("stackcast: compiling; only the first run needs this …", file=sys.stderr)
+                self.said = True
+
+        def on_end(self, _: object) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
         yield
-    finally:
-        timer.cancel()

@@ -1,12 +1,29 @@
 """``stackcast audit``: what a record proves."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from stackcast.calibration import CalibrationProfile
+
 
 def audit(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", show_default=False, help="A transcript or a table."),
+    ] = None,
+    game: Annotated[
+        str,
+        typer.Option(
+            help="The game that was played: a name of the catalogue or a file.", show_default=False
+        ),
+    ] = "",
+    ties: Annotated[
+        str,
+        typer.Option(help="Also use the bins of a tie rule: lowest or random.", show_default=False),
+    ] = "",
     forecasts: Annotated[
         Path | None,
         typer.Option(
@@ -35,11 +52,24 @@ def audit(
             show_default=False,
         ),
     ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            "--rate",
+            help="The constant c of the rate c·√(log(k·m·L)/L): 1 with --forecasts; with a FILE, "
+            "that its forecasts keep this rate is one more bound.",
+            show_default=False,
+        ),
+    ] = None,
     shortest: Annotated[
-        int, typer.Option("--shortest", help="The shortest intervals that the verdict covers.")
+        int,
+        typer.Option("--shortest", help="With --forecasts: the shortest intervals of the verdict."),
     ] = 1,
     level: Annotated[
-        float, typer.Option("--level", help="The chance of refuting a perfect forecaster.")
+        float,
+        typer.Option(
+            "--level", help="The chance of refuting a perfect forecaster, or of a bound's failure."
+        ),
     ] = 0.05,
     figure: Annotated[
         Path | None,
@@ -52,44 +82,109 @@ def audit(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Certify what a record proves: the calibration of forecasts on every interval of time."""
+    """Say what a record proves.
+
+    FILE is a saved transcript (Parquet) or a table of your own (CSV or Parquet) with one row a
+    round: columns strategy_1, strategy_2 … (or strategy_NAME; or action, for drawn actions),
+    response, and if you have them forecast_1, forecast_2 …, phase and round. A table needs --game.
+    With --forecasts instead, only the calibration of forecasts is certified, and no game is needed.
+
+    A bound that fails is shown as failed, and the exit code is then 1.
+
+    Examples:
+
+        stackcast audit play.parquet
+
+        stackcast audit season.csv --game inspection --json
+
+        stackcast audit --forecasts rain.csv --threshold 0.5
+    """
     from stackcast._validation import InputError
 
-    try:
-        if forecasts is None:
-            raise InputError("audit", "--forecasts FILE", "nothing to audit")
-        _audit_forecasts(forecasts, threshold, lengths, shortest, level, figure, as_json)
-    except InputError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
+    if (file is None) == (forecasts is None):
+        found = "neither" if file is None else "both"
+        raise InputError("audit", "a FILE or --forecasts FILE", found)
+    if forecasts is not None:
+        constant = 1.0 if rate is None else rate
+        _audit_forecasts(forecasts, threshold, lengths, constant, shortest, level, figure, as_json)
+    elif file is not None:
+        held = _audit_play(file, game, ties, lengths, rate, level, figure, as_json)
+        if not held:
+            raise typer.Exit(1)
+
+
+def _audit_play(
+    path: Path,
+    game: str,
+    ties: str,
+    lengths: str | None,
+    rate: float | None,
+    level: float,
+    figure: Path | None,
+    as_json: bool,
+) -> bool:
+    """Audit a transcript or a table; return whether no bound failed."""
+    from typing import cast
+
+    from stackcast._validation import InputError, one_of
+    from stackcast.auditing import audit as audit_transcript
+    from stackcast.auditing import read_transcript
+    from stackcast.cli._screen import compiling_said, print_json, screen
+    from stackcast.games import TieRule, load_game
+
+    rule = cast("TieRule", one_of("--ties", ties, ("lowest", "random"))) if ties else None
+    chosen = load_game(game) if game else None
+    with compiling_said():
+        transcript = read_transcript(path, chosen)
+        if chosen is None and transcript.game is None:
+            raise InputError("--game", f"the game of {path.name}, which does not hold it", "none")
+        found = audit_transcript(
+            transcript,
+            chosen,
+            ties=rule,
+            delta=level,
+            lengths=_whole_numbers(lengths),
+            rate=rate,
+        )
+    if figure is not None:
+        if found.calibration is None:
+            raise InputError("--figure", "a record with forecasts", "one without")
+        _draw(found.calibration.profile, figure)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        screen().print(found)
+    return not found.failed
 
 
 def _audit_forecasts(
     path: Path,
     threshold: list[float] | None,
     lengths: str | None,
+    rate: float,
     shortest: int,
     level: float,
     figure: Path | None,
     as_json: bool,
 ) -> None:
     from stackcast.calibration import certify_forecasts
+    from stackcast.cli._screen import print_json, screen
 
     certificate = certify_forecasts(
-        path, threshold or None, _whole_numbers(lengths), shortest=shortest, level=level
+        path, threshold or None, _whole_numbers(lengths), rate, shortest=shortest, level=level
     )
     if figure is not None:
-        from stackcast.report.calibration_figure import save_profile
-
-        save_profile(certificate.profile, figure)
+        _draw(certificate.profile, figure)
     if as_json:
-        import json
+        print_json(certificate.to_dict())
+    else:
+        screen().print(certificate.table())
 
-        typer.echo(json.dumps(certificate.to_dict(), allow_nan=False))
-        return
-    from rich.console import Console
 
-    Console().print(certificate.table())
+def _draw(profile: "CalibrationProfile", path: Path) -> None:
+    from stackcast.report.calibration_figure import save_profile
+
+    save_profile(profile, path)
 
 
 def _whole_numbers(text: str | None) -> list[int] | None:

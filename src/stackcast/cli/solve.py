@@ -7,21 +7,6 @@ from typing import Annotated
 
 import typer
 
-_EXAMPLES = """
-Solve the one-shot game with full information.
-
-GAME is a name of the catalogue (see `stackcast games`) or a file (.json, .toml, .nfg); without it
-the default game is solved.
-
-Examples:
-
-    stackcast solve
-
-    stackcast solve milking --details
-
-    stackcast solve my-game.toml --margin 0.02 --json
-"""
-
 
 def solve(
     game: Annotated[str, typer.Argument(metavar="[GAME]", show_default=False)] = "",
@@ -38,12 +23,24 @@ def solve(
         bool, typer.Option("--json", help="Print the solution for programs.")
     ] = False,
 ) -> None:
-    """Solve."""
-    from stackcast.cli._screen import patience, print_json, screen
+    """Solve the one-shot game with full information: the optimal commitment and V*.
+
+    GAME is a name of the catalogue (see `stackcast games`) or a file (.json, .toml, .nfg); without
+    it the default game is solved.
+
+    Examples:
+
+        stackcast solve
+
+        stackcast solve milking --details
+
+        stackcast solve my-game.toml --margin 0.02 --json
+    """
+    from stackcast.cli._screen import compiling_said, print_json, screen
     from stackcast.games import DEFAULT_GAME, load_game
 
     chosen = load_game(game or DEFAULT_GAME)
-    with patience("stackcast: compiling; only the first run needs this …"):
+    with compiling_said():
         from stackcast.solvers import solve as solve_game
 
         solution = solve_game(chosen, margin, details)
@@ -60,6 +57,3 @@ def solve(
     console.print(describe_solution(chosen, solution))
     if out is not None:
         console.print("Written: " + ", ".join(str(file) for file in files))
-
-
-solve.__doc__ = _EXAMPLES

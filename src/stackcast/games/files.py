@@ -185,7 +185,7 @@ def _read_json(content: str) -> FiniteGame:
         raise InputError(
             f"line {error.lineno}, column {error.colno}", "JSON", f"a mistake ({error.msg.lower()})"
         ) from None
-    return _from_table(table)
+    return game_from_table(table)
 
 
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -212,10 +212,11 @@ def _read_toml(content: str) -> FiniteGame:
     except ValueError as error:  # also what an integer of thousands of digits raises
         found = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "too long an integer"
         raise InputError("text", "TOML", f"a mistake ({found.lower()})") from None
-    return _from_table(table)
+    return game_from_table(table)
 
 
-def _from_table(table: object) -> FiniteGame:
+def game_from_table(table: object) -> FiniteGame:
+    """Return the game of a table as it stands in a file; refuse anything else."""
     if not isinstance(table, dict):
         raise InputError("game", "a table with the keys " + ", ".join(_REQUIRED), shown(table))
     for key in table:
@@ -232,7 +233,17 @@ def _from_table(table: object) -> FiniteGame:
     return FiniteGame(**fields)
 
 
-def _to_table(game: FiniteGame) -> dict[str, Any]:
+def game_to_table(game: FiniteGame) -> dict[str, Any]:
+    """Return the table that stands for a game in a file: numbers, texts, lists and tables."""
+    table = _header(game)
+    table["principal_payoffs"] = game.principal_payoffs.tolist()
+    table["agent_payoffs"] = game.agent_payoffs.tolist()
+    if game.constraints:
+        table["constraints"] = [constraint.to_table() for constraint in game.constraints]
+    return table
+
+
+def _header(game: FiniteGame) -> dict[str, Any]:
     """Return the entries of the file but for the payoffs; what is at its default is left out."""
     texts = {"name": game.name, "description": game.description, "source": game.source}
     table: dict[str, Any] = {"format": FORMAT, **{key: text for key, text in texts.items() if text}}
@@ -254,7 +265,7 @@ def _payoff_lines(game: FiniteGame) -> dict[str, str]:
 
 
 def _write_json(game: FiniteGame) -> str:
-    entries = {key: json.dumps(value, ensure_ascii=False) for key, value in _to_table(game).items()}
+    entries = {key: json.dumps(value, ensure_ascii=False) for key, value in _header(game).items()}
     entries |= _payoff_lines(game)
     if game.constraints:
         tables = [c.to_table() for c in game.constraints]
@@ -263,7 +274,7 @@ def _write_json(game: FiniteGame) -> str:
 
 
 def _write_toml(game: FiniteGame) -> str:
-    text = tomli_w.dumps(_to_table(game))
+    text = tomli_w.dumps(_header(game))
     text += "".join(f"{key} = {lines}\n" for key, lines in _payoff_lines(game).items())
     if game.constraints:
         text += "\n" + tomli_w.dumps({"constraints": [c.to_table() for c in game.constraints]})

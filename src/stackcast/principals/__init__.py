@@ -6,6 +6,7 @@ distributions add their own by entry points in the group ``stackcast.principals`
 
 from stackcast.principals.baselines import GridBandit, Oracle, UniformExplore
 from stackcast.principals.explore_then_commit import ExploreThenCommit, learn_commitment
+from stackcast.principals.learned import LearnedCommitment
 from stackcast.principals.membership import approx_mem, membership_opt
 from stackcast.principals.payoff_search import Commitment, PayoffSearch, search_payoffs
 from stackcast.principals.questions import (
@@ -45,6 +46,7 @@ __all__ = [
     "Fixed",
     "FixedBlocks",
     "GridBandit",
+    "LearnedCommitment",
     "Oracle",
     "PayoffSearch",
     "PhaseSwitch",

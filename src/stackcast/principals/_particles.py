@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
-from stackcast.solvers._kernel import best_commitment
+from stackcast._compiling import entry
+from stackcast.regions._programs import best_commitment
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _ALIKE = 1e-3
 
 
-@njit(cache=True)
+@entry
 def walk(
     cloud: FloatArray,
     asked: FloatArray,
@@ -98,7 +98,7 @@ def walk(
                     A[x, y] += length * B[x, y]
 
 
-@njit(cache=True)
+@entry
 def _draw_direction(
     cloud: FloatArray, s: int, direction: FloatArray, rng: np.random.Generator
 ) -> None:
@@ -125,7 +125,7 @@ def _draw_direction(
                 direction[x, y] = rng.standard_normal()
 
 
-@njit(cache=True)
+@entry
 def _forbidden(
     gap: float, rate: float, norm: float, mixed: float, square: float
 ) -> tuple[float, float]:
@@ -169,7 +169,7 @@ def _forbidden(
     return below, above
 
 
-@njit(cache=True)
+@entry
 def _product(asked: FloatArray, W: FloatArray, result: FloatArray) -> None:
     n, m = asked.shape
     k = W.shape[1]
@@ -183,7 +183,7 @@ def _product(asked: FloatArray, W: FloatArray, result: FloatArray) -> None:
                     result[i, y] += weight * W[x, y]
 
 
-@njit(cache=True)
+@entry
 def violations(
     cloud: FloatArray, asked: FloatArray, labels: IntArray, slack: FloatArray, basis: FloatArray
 ) -> FloatArray:
@@ -215,10 +215,10 @@ def violations(
     return result
 
 
-@njit(cache=True)
+@entry
 def least_gaps(cloud: FloatArray, asked: FloatArray, labels: IntArray) -> FloatArray:
     """Return, for each point (rows) and answer (columns), by how much the answer was the best."""
-    size, _, k = cloud.shape
+    size, k = cloud.shape[0], cloud.shape[2]
     n = asked.shape[0]
     result = np.full((size, n), np.inf)
     utility = np.zeros((n, k))
@@ -231,7 +231,7 @@ def least_gaps(cloud: FloatArray, asked: FloatArray, labels: IntArray) -> FloatA
     return result
 
 
-@njit(cache=True)
+@entry
 def promises(
     cloud: FloatArray,
     U: FloatArray,
@@ -252,7 +252,7 @@ def promises(
         W = cloud[s].copy()
         projected = basis.T @ W
         h, y, value, _, _, _ = best_commitment(
-            U, W, projected, margin, others, cuts, 1e-13, 0.0, False
+            U, W, projected, margin, others, cuts, 1e-13, 0.0, False, others
         )
         if y >= 0:
             strategies[s] = h
@@ -261,7 +261,7 @@ def promises(
     return strategies, responses, values
 
 
-@njit(cache=True)
+@entry
 def answers(cloud: FloatArray, points: FloatArray) -> IntArray:
     """Return the best response to each strategy (columns) under each point of the cloud (rows)."""
     size, m, k = cloud.shape

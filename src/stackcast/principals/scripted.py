@@ -11,6 +11,7 @@ import numpy as np
 
 from stackcast._validation import InputError, real_matrix, text, whole_number
 from stackcast.protocol import UNTIL_THE_END, Block, Recommendation
+from stackcast.protocol.contracts import fits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +123,7 @@ class PhaseSwitch(_Scripted):
     """Holds a few strategies one after the other: the exploiter of mean-based learners.
 
     Against an agent that trusts averages (follow-the-leader, Hedge), a principal can earn more than
-    the Stackelberg value by a change that the averages notice late (Deng, Schneider and Sivan 2019).
+    the Stackelberg value by a change that averages notice late (Deng, Schneider and Sivan 2019).
 
     Parameters
     ----------
@@ -145,7 +146,7 @@ class PhaseSwitch(_Scripted):
         self, view: PrincipalView, strategies: Sequence[npt.ArrayLike], rounds: Sequence[int]
     ) -> None:
         checked = [
-            view.space.check(f"strategies, entry {i}", h) for i, h in enumerate(strategies, start=1)
+            _accepted(view, f"strategies, entry {i}", h) for i, h in enumerate(strategies, start=1)
         ]
         if not checked:
             raise InputError("strategies", "at least one strategy", "none")
@@ -195,7 +196,7 @@ class Replay(_Scripted):
         first = np.ones(len(rows), dtype=bool)
         first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
         at = np.flatnonzero(first)
-        kept = np.array([view.space.check(f"strategies, row {t + 1}", rows[t]) for t in at])
+        kept = np.array([_accepted(view, f"strategies, row {t + 1}", rows[t]) for t in at])
         super().__init__(view, _kept(kept), np.diff(np.append(at, len(rows))), ["replay"])
 
     @property
@@ -209,6 +210,16 @@ class Replay(_Scripted):
             "rounds": int(self._ends[-1]),
             "sequence": hashlib.sha256(content).hexdigest()[:32],
         }
+
+
+def _accepted(view: PrincipalView, field: str, strategy: npt.ArrayLike) -> FloatArray:
+    if (
+        isinstance(strategy, np.ndarray)
+        and strategy.dtype == np.float64
+        and fits(view.space, strategy)
+    ):
+        return strategy
+    return view.space.check(field, strategy)
 
 
 def _kept(array: FloatArray) -> FloatArray:

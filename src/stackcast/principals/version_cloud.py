@@ -8,7 +8,7 @@ import numpy as np
 
 from stackcast._state import generator_state, restored_generator
 from stackcast.principals._particles import answers, least_gaps, promises, violations, walk
-from stackcast.solvers._kernel import unit_payoffs
+from stackcast.regions._programs import unit_payoffs
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from stackcast._state import State
     from stackcast._validation import FloatArray
-    from stackcast.games import AgentView, PrincipalView
+    from stackcast.games import AgentView, PrincipalView, StrategySpace
 
     IntArray = npt.NDArray[np.integer[Any]]
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 UNTIL_THE_END = 2**62
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, init=False, slots=True)
 class Block:
     """One strategy, held for a number of rounds.
 
@@ -55,20 +55,20 @@ class Block:
     """
 
     strategy: FloatArray
-    rounds: int = 1
-    phase: str = ""
+    rounds: int
+    phase: str
 
-    def __post_init__(self) -> None:
-        strategy = self.strategy
+    def __init__(self, strategy: npt.ArrayLike, rounds: int = 1, phase: str = "") -> None:
         if not (
             isinstance(strategy, np.ndarray)
             and strategy.dtype == np.float64
             and strategy.ndim == 1
             and not strategy.flags.writeable
         ):
-            object.__setattr__(self, "strategy", real_vector("strategy", strategy))
-        whole_number("rounds", self.rounds, at_least=1)
-        text("phase", self.phase)
+            strategy = real_vector("strategy", strategy)
+        object.__setattr__(self, "strategy", strategy)
+        object.__setattr__(self, "rounds", whole_number("rounds", rounds, at_least=1))
+        object.__setattr__(self, "phase", text("phase", phase))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Block):
@@ -198,6 +198,16 @@ class Principal(Protocol):
 
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
+
+
+def fits(space: StrategySpace, strategy: FloatArray) -> bool:
+    """Tell quickly whether a strategy lies in a simplex up to rounding; others must be checked."""
+    return bool(
+        space.kind == "simplex"
+        and strategy.shape == (space.dimension,)
+        and strategy.min() >= 0.0
+        and abs(strategy.sum() - 1.0) < 1e-12
+    )
 
 
 def same_game(principal: Principal, agent: Agent, fingerprint: str | None = None) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._validation import InputError
-from stackcast.games import FiniteGame
+from stackcast.games.files import game_from_table, game_to_table
 from stackcast.protocol.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -26,17 +26,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _KEY = "stackcast"
-_GAME_KEYS = (
-    "principal_payoffs",
-    "agent_payoffs",
-    "principal_actions",
-    "agent_actions",
-    "name",
-    "description",
-    "source",
-    "known_value",
-    "constraints",
-)
 
 
 def save_transcript(transcript: Transcript, path: str | os.PathLike[str]) -> None:
@@ -50,7 +39,7 @@ def save_transcript(transcript: Transcript, path: str | os.PathLike[str]) -> Non
         "forecasts": transcript.forecast_table is not None,
         "phase_names": transcript.phase_names,
         "fingerprint": transcript.fingerprint,
-        "game": None if transcript.game is None else _game_to_table(transcript.game),
+        "game": None if transcript.game is None else game_to_table(transcript.game),
         "metadata": transcript.metadata,
     }
     about["sha256"] = _digest(transcript, about)
@@ -91,8 +80,10 @@ def load_transcript(path: str | os.PathLike[str]) -> Transcript:
             raise InputError(place, f"a transcript in format {FORMAT}", found)
         transcript = _from_table(pl.read_parquet(data), about)
         intact = about.pop("sha256") == _digest(transcript, about)
-    except InputError:
-        raise
+    except InputError as error:
+        if error.field == place:
+            raise
+        intact = False  # a game or a table that cannot be: somebody changed the file
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException:  # a reader that panics raises no ordinary exception
@@ -136,7 +127,7 @@ def _from_table(frame: pl.DataFrame, about: dict[str, Any]) -> Transcript:
     if about["forecasts"]:
         ids = _flat(frame["forecast_ids"], "<i4")
         table = _flat(frame["new_forecasts"], "<f8").reshape(-1, m)
-    game = None if about["game"] is None else _game_from_table(about["game"])
+    game = None if about["game"] is None else game_from_table(about["game"])
     return Transcript(
         block_strategies=frame["strategy"].to_numpy().reshape(-1, m).astype(np.float64),
         block_rounds=frame["rounds"].to_numpy().astype(np.int64),
@@ -193,18 +184,6 @@ def _digest(transcript: Transcript, about: dict[str, Any]) -> str:
             content.update(f"{array.dtype.str}{array.shape}".encode())
             content.update(np.ascontiguousarray(array).data)
     return content.hexdigest()
-
-
-def _game_to_table(game: FiniteGame) -> dict[str, Any]:
-    table = {key: getattr(game, key) for key in _GAME_KEYS}
-    table["principal_payoffs"] = game.principal_payoffs.tolist()
-    table["agent_payoffs"] = game.agent_payoffs.tolist()
-    table["constraints"] = [constraint.to_table() for constraint in game.constraints]
-    return table
-
-
-def _game_from_table(table: dict[str, Any]) -> FiniteGame:
-    return FiniteGame(**{key: table[key] for key in _GAME_KEYS})
 
 
 def _reason(error: OSError) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackcast._validation import InputError, shown, whole_number
 from stackcast.protocol.checkpoints import Checkpoint
-from stackcast.protocol.contracts import Block, Responses, same_game
+from stackcast.protocol.contracts import Block, Responses, fits, same_game
 from stackcast.protocol.recording import Recorder
 
 if TYPE_CHECKING:
@@ -90,11 +90,12 @@ def play(
         block = principal.commit()
         if not isinstance(block, Block):
             raise InputError("principal", "a Block from commit()", shown(block))
-        strategy = space.check("principal's strategy", block.strategy)
-        left = total - played
-        if strategy is block.strategy and block.rounds <= left:
+        strategy, left = block.strategy, total - played
+        if not fits(space, strategy):
+            strategy = space.check("principal's strategy", strategy)
+            strategy.flags.writeable = False
+        elif block.rounds <= left:
             return block
-        strategy.flags.writeable = False
         return Block(strategy, min(block.rounds, left), block.phase)
 
     safe = None
@@ -202,14 +203,15 @@ class _Bar:
             TimeRemainingColumn,
         )
 
+        console = Console(stderr=True)
         self._bar = Progress(
             TextColumn("play"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("rounds"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
+            console=console,
+            transient=console.is_terminal,
         )
         self._task = self._bar.add_task("play", total=self._total)
         self._bar.start()

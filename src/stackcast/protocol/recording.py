@@ -26,12 +26,20 @@ class _Rows:
 
     def append(self, rows: npt.NDArray[Any]) -> None:
         needed = self.count + len(rows)
+        self._reach(needed)
+        self._buffer[self.count : needed] = rows
+        self.count = needed
+
+    def push(self, row: Any) -> None:
+        self._reach(self.count + 1)
+        self._buffer[self.count] = row
+        self.count += 1
+
+    def _reach(self, needed: int) -> None:
         if needed > len(self._buffer):
             larger = np.empty((max(needed, 2 * self.count), *self._buffer.shape[1:]), self.dtype)
             larger[: self.count] = self._buffer[: self.count]
             self._buffer = larger
-        self._buffer[self.count : needed] = rows
-        self.count = needed
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -66,10 +74,9 @@ class Recorder:
         self._open(block.strategy, block.phase)
 
     def _open(self, strategy: npt.NDArray[Any], phase: str) -> None:
-        self._strategies.append(strategy[None, :])
-        self._block_rounds.append(np.zeros(1, dtype=np.int64))
-        number = self._phases.setdefault(phase, len(self._phases))
-        self._block_phases.append(np.array([number], dtype=np.int32))
+        self._strategies.push(strategy)
+        self._block_rounds.push(0)
+        self._block_phases.push(self._phases.setdefault(phase, len(self._phases)))
 
     def add(self, answers: Responses, rounds: int) -> None:
         """Append the answers to ``rounds`` rounds of the open block."""

@@ -1,22 +1,7 @@
-"""Compiled linear programs over best-response regions, rows added lazily.
+"""The compiled search over the agent's actions for the best commitment, and distances.
 
-The program of action y is
-
-    maximise ⟨u_y, h⟩  subject to  h ≥ 0, Σh = 1, ⟨a, h⟩ ≤ 0 for every row a,
-
-where the rows say that y is a best response (a = W_j − W_y, plus margin·‖projected normal‖), and
-that the commitment satisfies the principal's constraints (a = g − b, because Σh = 1).
-
-**Contract.** The dual simplex method starts at the best pure strategy without any row and adds the
-most violated row until none is violated, so the objective falls from above and the program of an
-action that cannot beat ``floor`` is given up as soon as that is known. Every answer is checked
-against the payoffs themselves, not against the tableau: h is recomputed from its active rows and is
-feasible to ``FEASIBLE``, and the multipliers λ ≥ 0 of the active rows give the bound
-max_x (u_x − Σ λ_a a_x) ≥ value by weak duality. An answer that fails its check is ``UNSURE`` and is
-left to another solver.
-
-**Cost.** A pivot touches (rows so far + 1) × (m − 1) numbers; a row enters at most once. On random
-games a handful of rows decides an action, whatever k is.
+``best_commitment`` is the one entry to the programs of :mod:`stackcast.regions._simplex`: each
+entry compiles them anew, which is most of what a first run waits for.
 """
 
 from __future__ import annotations
@@ -24,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from stackcast._compiling import entry
+from stackcast.regions._simplex import OPTIMAL, UNSURE, action_program
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -34,374 +21,205 @@ if TYPE_CHECKING:
     IntArray = npt.NDArray[np.int64]
     BoolArray = npt.NDArray[np.bool_]
 
-OPTIMAL, BEATEN, EMPTY, UNSURE = 0, 1, 2, 3
 
-#: Rows are scaled to a largest entry of 1 and objectives to [1, 2]; these are relative to that.
-FEASIBLE = 1e-13
-CERTIFIED = 1e-10
-_PIVOT = 1e-11
-_LEAVES = 5e-14
-
-
-@njit(cache=True)
-def action_program(
-    u: FloatArray,
+@entry
+def best_commitment(
+    U: FloatArray,
     W: FloatArray,
-    y: int,
-    others: BoolArray,
-    lengths: FloatArray,
+    projected: FloatArray,
     margin: float,
+    others: BoolArray,
     cuts: FloatArray,
-    floor: float,
-    prune: bool,
     tie: float,
     slack: float,
-) -> tuple[int, float, float, FloatArray]:
-    """Solve the program of action ``y``.
+    every: bool,
+    actions: BoolArray,
+) -> tuple[FloatArray, int, float, IntArray, FloatArray, FloatArray]:
+    """Solve the programs of all actions, the most promising first.
 
-    Parameters
-    ----------
-    u : (m,) objective in [1, 2]
-    W : (m, k) the agent's payoffs
-    others : (k,) which actions' regions count as other regions
-    lengths : (k, k) lengths of the projected normals W_j − W_y; read only if margin > 0
-    margin : distance to keep to the other regions
-    cuts : (q, m) rows of the principal's constraints
-    floor : value below which the action is of no interest
-    prune : whether to stop at ``floor``
-    tie : differences of payoffs up to this are ties
-    slack : utility that the agent gives up for y; negative if y must be better by that much
+    ``U`` is the principal's payoffs scaled to [1, 2], ``projected`` the agent's payoffs in the
+    affine hull of the strategy space, ``slack`` what the agent may lose by playing y. With
+    ``every`` the own optimum of each of the ``actions`` is found; otherwise an action is given up
+    once it cannot beat the best one so far.
 
     Returns
     -------
-    status, value, bound, h
+    h, response (−1 if there is none), value, and for every action its status, value and bound
     """
     m, k = W.shape
     q = cuts.shape[0]
-    h = np.zeros(m)
-    start = int(np.argmax(u))
-    h[start] = 1.0
-    bound = u[start]
-    if prune and bound <= floor:
-        return BEATEN, bound, bound, h
-
-    # The condensed tableau: x_B = rhs − T x_N, objective = top − d x_N. Variables below m are
-    # probabilities, m + a is the slack of row a.
-    width = m - 1
-    room = k + q
-    T = np.empty((room, width))
-    rhs = np.empty(room)
-    basic = np.empty(room, np.int64)
-    nonbasic = np.empty(width, np.int64)
-    d = np.empty(width)
-    column = 0
+    status = np.full(k, UNSURE)
+    values = np.full(k, np.nan)
+    bounds = np.full(k, np.inf)
+    lengths = np.zeros((k, k))
+    if margin > 0.0:
+        for y in range(k):
+            for j in range(y):
+                lengths[y, j] = normal_length(projected, y, j)
+                lengths[j, y] = lengths[y, j]
+    best = 0.0
+    response = -1
+    pure = 0
+    strategy = np.zeros(m)
+    u = np.zeros(m)
+    top = np.zeros(k)
     for x in range(m):
-        if x != start:
-            nonbasic[column] = x
-            T[0, column] = 1.0
-            d[column] = u[start] - u[x]
-            column += 1
-    rhs[0] = 1.0
-    basic[0] = start
-    top = u[start]
-    height = 1
+        for y in range(k):
+            top[y] = max(top[y], U[x, y])
 
-    rows = np.empty((room, m))  # the rows that have entered, scaled
-    row_of = np.full(k + q, -1, np.int64)
-    entered = 0
-    row = np.zeros(m)
+    if margin == 0.0 and slack == 0.0 and q == 0:
+        # The best pure commitment is a first strategy to beat.
+        for x in range(m):
+            utility = -np.inf
+            for y in range(k):
+                utility = max(utility, W[x, y])
+            for y in range(k):
+                if W[x, y] >= utility and U[x, y] > best:
+                    best = U[x, y]
+                    response = y
+                    pure = x
+        if response >= 0:
+            strategy[pure] = 1.0
 
-    while True:
-        # The most violated row that has not entered.
-        worst = 0.0
-        chosen = -1
-        utility = np.zeros(k)
-        for i in range(height):
-            x = basic[i]
-            if x < m and rhs[i] > 0.0:
-                for j in range(k):
-                    utility[j] += rhs[i] * W[x, j]
-        for j in range(k):
-            if j == y or row_of[j] >= 0:
-                continue
-            if margin > 0.0 and not others[j]:
-                continue
-            violation = utility[j] - utility[y] - slack
-            if margin > 0.0:
-                violation += margin * lengths[y, j]
-            if violation > worst:
-                worst = violation
-                chosen = j
-        scale = 0.0
-        if chosen >= 0:
-            scale = _best_response_row(W, y, chosen, lengths, margin, slack, row)
-            if scale <= tie:
-                row_of[chosen] = entered + k + q  # a duplicate of y: no row at all
-                continue
-            if worst <= FEASIBLE * scale:
-                # Not violated beyond rounding, but another row might be on its own scale.
-                chosen = -1
-                for j in range(k):
-                    if j == y or row_of[j] >= 0 or (margin > 0.0 and not others[j]):
-                        continue
-                    violation = utility[j] - utility[y] - slack
-                    if margin > 0.0:
-                        violation += margin * lengths[y, j]
-                    if violation <= 0.0:
-                        continue
-                    scale = _best_response_row(W, y, j, lengths, margin, slack, row)
-                    if scale > tie and violation > FEASIBLE * scale:
-                        chosen = j
-                        break
-        for a in range(q):
-            if row_of[k + a] < 0:
-                violation = 0.0
-                largest = 0.0
+    for _ in range(k):
+        y = int(np.argmax(top))
+        top[y] = -1.0
+        if not actions[y]:
+            continue
+        rows = cuts if margin == 0.0 else with_duplicate_rows(cuts, U, W, y, tie)
+        for x in range(m):
+            u[x] = U[x, y]
+        status[y], value, bounds[y], h = action_program(
+            u, W, y, others, lengths, margin, rows, best, not every, tie, slack
+        )
+        if status[y] == OPTIMAL:
+            values[y] = value
+            if value > best + 1e-12:  # rounding does not decide between equals
+                best = value
+                response = y
                 for x in range(m):
-                    largest = max(largest, abs(cuts[a, x]))
-                for i in range(height):
-                    if basic[i] < m:
-                        violation += rhs[i] * cuts[a, basic[i]]
-                if violation > FEASIBLE * largest and (chosen < 0 or chosen >= k):
-                    chosen = k + a
-                    scale = largest
-                    for x in range(m):
-                        row[x] = cuts[a, x] / largest
-        if chosen < 0:
-            break
-
-        for x in range(m):
-            rows[entered, x] = row[x]
-        row_of[chosen] = entered
-        basic[height] = m + entered
-        for c in range(width):
-            T[height, c] = row[nonbasic[c]] if nonbasic[c] < m else 0.0
-        rhs[height] = 0.0
-        for i in range(height):
-            if basic[i] < m:
-                weight = row[basic[i]]
-                if weight != 0.0:
-                    for c in range(width):
-                        T[height, c] -= weight * T[i, c]
-                    rhs[height] -= weight * rhs[i]
-        entered += 1
-        height += 1
-
-        # Dual simplex: repair feasibility, keeping d ≥ 0.
-        pivots = 0
-        while True:
-            leaving = -1
-            lowest = -_LEAVES
-            for i in range(height):
-                if rhs[i] < lowest:
-                    lowest = rhs[i]
-                    leaving = i
-            if leaving < 0:
-                break
-            entering = -1
-            ratio = np.inf
-            for c in range(width):
-                if T[leaving, c] < -_PIVOT:
-                    candidate = d[c] / -T[leaving, c]
-                    if candidate < ratio - 1e-12 or (
-                        candidate < ratio + 1e-12
-                        and entering >= 0
-                        and T[leaving, c] < T[leaving, entering]
-                    ):
-                        ratio = candidate
-                        entering = c
-            if entering < 0:
-                if _refutes(T[leaving], nonbasic, width, basic[leaving], rows, m):
-                    return EMPTY, np.nan, -np.inf, h
-                return UNSURE, np.nan, np.inf, h
-            pivots += 1
-            if pivots > 50 * (m + k):
-                return UNSURE, np.nan, np.inf, h
-            top = _pivot(T, rhs, d, basic, nonbasic, height, width, leaving, entering, top)
-        if prune and top <= floor:
-            bound = _dual_bound(u, rows, d, nonbasic, width, m)
-            if bound <= floor + CERTIFIED:
-                return BEATEN, top, bound, h
-            return UNSURE, np.nan, np.inf, h
-
-    return _polished(u, rows, basic, nonbasic, height, width, m)
+                    strategy[x] = h[x]
+    return strategy, response, best, status, values, bounds
 
 
-@njit(cache=True)
-def _best_response_row(
-    W: FloatArray, y: int, j: int, lengths: FloatArray, margin: float, slack: float, row: FloatArray
-) -> float:
-    """Write W_j − W_y with margin and slack, scaled to 1, into ``row``; return the scale."""
-    m = W.shape[0]
-    largest = 0.0
-    for x in range(m):
-        row[x] = W[x, j] - W[x, y] - slack
-        if margin > 0.0:
-            row[x] += margin * lengths[y, j]
-        largest = max(largest, abs(row[x]))
-    if largest > 0.0:
-        for x in range(m):
-            row[x] /= largest
-    return largest
+@entry
+def with_duplicate_rows(
+    cuts: FloatArray, U: FloatArray, W: FloatArray, y: int, tie: float
+) -> FloatArray:
+    """Add rows that make y the worst for the principal among its duplicates.
 
-
-@njit(cache=True)
-def _pivot(
-    T: FloatArray,
-    rhs: FloatArray,
-    d: FloatArray,
-    basic: IntArray,
-    nonbasic: IntArray,
-    height: int,
-    width: int,
-    r: int,
-    c: int,
-    top: float,
-) -> float:
-    p = T[r, c]
-    for j in range(width):
-        T[r, j] /= p
-    rhs[r] /= p
-    T[r, c] = 1.0 / p
-    for i in range(height):
-        if i != r:
-            f = T[i, c]
-            if f != 0.0:
-                T[i, c] = 0.0
-                for j in range(width):
-                    T[i, j] -= f * T[r, j]
-                rhs[i] -= f * rhs[r]
-    f = d[c]
-    d[c] = 0.0
-    for j in range(width):
-        d[j] -= f * T[r, j]
-        if d[j] < 0.0 and d[j] > -1e-13:
-            d[j] = 0.0
-    basic[r], nonbasic[c] = nonbasic[c], basic[r]
-    return top - f * rhs[r]
-
-
-@njit(cache=True)
-def _dual_bound(
-    u: FloatArray, rows: FloatArray, d: FloatArray, nonbasic: IntArray, width: int, m: int
-) -> float:
-    """Return the bound max_x (u_x − Σ_a λ_a a_x), λ_a the reduced cost of the slack of row a."""
-    reduced = u.copy()
-    for c in range(width):
-        if nonbasic[c] >= m and d[c] > 0.0:
-            a = nonbasic[c] - m
-            for x in range(m):
-                reduced[x] -= d[c] * rows[a, x]
-    return reduced.max()
-
-
-@njit(cache=True)
-def _refutes(
-    t: FloatArray, nonbasic: IntArray, width: int, leaving: int, rows: FloatArray, m: int
-) -> bool:
-    """Check that a tableau row without a pivot proves that the rows leave no strategy.
-
-    Its coefficients at the slacks are multipliers μ ≥ 0 with Σ_a μ_a a_x > 0 for every pure
-    strategy x (Farkas), so no mixture satisfies all the rows.
+    The agent cannot tell duplicates apart, so a robust commitment may count on no more.
     """
-    total = 1.0
-    combination = np.zeros(m)
-    for c in range(width):
-        if nonbasic[c] >= m and t[c] > 0.0:
-            total += t[c]
-            for x in range(m):
-                combination[x] += t[c] * rows[nonbasic[c] - m, x]
-    if leaving >= m:
+    m, k = W.shape
+    count = cuts.shape[0]
+    rows = np.zeros((count + k, m))
+    for a in range(count):
         for x in range(m):
-            combination[x] += rows[leaving - m, x]
-    return combination.min() > 1e-15 * total
-
-
-@njit(cache=True)
-def _polished(
-    u: FloatArray,
-    rows: FloatArray,
-    basic: IntArray,
-    nonbasic: IntArray,
-    height: int,
-    width: int,
-    m: int,
-) -> tuple[int, float, float, FloatArray]:
-    """Recompute h and the multipliers from the active rows, and check both on the payoffs."""
-    h = np.zeros(m)
-    support = np.zeros(height, np.int64)
-    size = 0
-    for i in range(height):
-        if basic[i] < m:
-            support[size] = basic[i]
-            size += 1
-    active = np.zeros(width, np.int64)
-    tight = 0
-    for c in range(width):
-        if nonbasic[c] >= m:
-            active[tight] = nonbasic[c] - m
-            tight += 1
-    if tight != size - 1:
-        return UNSURE, np.nan, np.inf, h
-    B = np.ones((size, size))
-    for i in range(tight):
-        for j in range(size):
-            B[i + 1, j] = rows[active[i], support[j]]
-    solution = np.zeros(size)
-    solution[0] = 1.0
-    multipliers = np.zeros(size)
-    for j in range(size):
-        multipliers[j] = u[support[j]]
-    transposed = np.empty((size, size))
-    for i in range(size):
-        for j in range(size):
-            transposed[i, j] = B[j, i]
-    if not (_solve(B, solution) and _solve(transposed, multipliers)):
-        return UNSURE, np.nan, np.inf, h
-    total = 0.0
-    for j in range(size):
-        if solution[j] < -1e-11:
-            return UNSURE, np.nan, np.inf, h
-        h[support[j]] = max(solution[j], 0.0)
-        total += h[support[j]]
-    value = 0.0
-    for x in range(m):
-        h[x] /= total
-        value += u[x] * h[x]
-    reduced = u.copy()
-    for i in range(tight):
-        if multipliers[i + 1] > 0.0:
+            rows[a, x] = cuts[a, x]
+    for j in range(k):
+        apart = 0.0
+        worse = 0.0
+        for x in range(m):
+            apart = max(apart, abs(W[x, j] - W[x, y]))
+            worse = max(worse, U[x, y] - U[x, j])
+        if j != y and apart <= tie and worse > 0.0:
             for x in range(m):
-                reduced[x] -= multipliers[i + 1] * rows[active[i], x]
-    bound = reduced.max()
-    if bound - value > CERTIFIED:
-        return UNSURE, value, bound, h
-    return OPTIMAL, value, bound, h
+                rows[count, x] = U[x, y] - U[x, j]
+            count += 1
+    return rows[:count]
 
 
-@njit(cache=True)
-def _solve(B: FloatArray, b: FloatArray) -> bool:
-    """Solve B x = b in place by elimination with partial pivoting; False if B is singular."""
-    n = b.shape[0]
-    for c in range(n):
-        p = c
-        for i in range(c + 1, n):
-            if abs(B[i, c]) > abs(B[p, c]):
-                p = i
-        if abs(B[p, c]) < 1e-14:
-            return False
-        if p != c:
-            for j in range(c, n):
-                B[c, j], B[p, j] = B[p, j], B[c, j]
-            b[c], b[p] = b[p], b[c]
-        for i in range(c + 1, n):
-            f = B[i, c] / B[c, c]
-            if f != 0.0:
-                for j in range(c + 1, n):
-                    B[i, j] -= f * B[c, j]
-                b[i] -= f * b[c]
-    for c in range(n - 1, -1, -1):
-        for j in range(c + 1, n):
-            b[c] -= B[c, j] * b[j]
-        b[c] /= B[c, c]
-    return True
+@entry
+def normal_length(projected: FloatArray, y: int, j: int) -> float:
+    """Return the length of the normal between y and j within the affine hull."""
+    total = 0.0
+    for x in range(projected.shape[0]):
+        difference = projected[x, j] - projected[x, y]
+        total += difference * difference
+    return np.sqrt(total)
+
+
+@entry
+def gap_and_distances(
+    h: FloatArray,
+    y: int,
+    U: FloatArray,
+    W: FloatArray,
+    projected: FloatArray,
+    others: BoolArray,
+    tie: float,
+    harmless: float,
+) -> tuple[float, FloatArray]:
+    """Return what the agent loses by y at h, and the signed distances to the other regions.
+
+    The distance is within the affine hull and to the hyperplanes on which y ties with another
+    action; it is negative where that action is better, and infinite where it is not in ``others``,
+    is worse than y everywhere, or is a duplicate of y that costs the principal (payoffs U) no more
+    than ``harmless``. Other duplicates of y are at distance 0.
+    """
+    m, k = W.shape
+    distances = np.full(k, np.inf)
+    largest_gap = 0.0
+    for j in range(k):
+        gap = 0.0
+        loss = 0.0
+        apart = 0.0
+        lowest = np.inf
+        for x in range(m):
+            difference = W[x, y] - W[x, j]
+            gap += h[x] * difference
+            loss += h[x] * (U[x, y] - U[x, j])
+            apart = max(apart, abs(difference))
+            lowest = min(lowest, difference)
+        largest_gap = max(largest_gap, -gap)
+        if j == y or not others[j]:
+            continue
+        if apart <= tie:
+            if loss > harmless:
+                distances[j] = 0.0
+        elif lowest <= tie:
+            length = normal_length(projected, y, j)
+            if length > 0.0:
+                distances[j] = gap / length
+            elif gap < 0.0:
+                distances[j] = -np.inf
+    return largest_gap, distances
+
+
+@entry
+def unit_payoffs(payoffs: FloatArray) -> tuple[FloatArray, float, float]:
+    """Return the principal's payoffs scaled to [1, 2], their least value and their width."""
+    low, high = np.inf, -np.inf
+    for x in range(payoffs.shape[0]):
+        for y in range(payoffs.shape[1]):
+            low = min(low, payoffs[x, y])
+            high = max(high, payoffs[x, y])
+    half = high / 2 - low / 2 if high > low else 0.5  # halves cannot overflow
+    return (payoffs / 2 - low / 2) / half + 1.0, low, 2 * half
+
+
+@entry
+def scaled_payoffs(payoffs: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Return the payoffs in units of their scale, the same centred, and the scale.
+
+    Each row is shifted to a minimum of 0; the scale is that of the widest row, as in
+    :attr:`stackcast.games.AgentView.scale`.
+    """
+    m, k = payoffs.shape
+    frame = np.empty((m, k))
+    scale = 0.0
+    for x in range(m):
+        low = np.inf
+        for y in range(k):
+            low = min(low, payoffs[x, y])
+        for y in range(k):
+            frame[x, y] = payoffs[x, y] / 2 - low / 2  # halves cannot overflow
+            scale = max(scale, frame[x, y])
+    if scale == 0.0:
+        scale = 0.5
+    mean = np.zeros(k)
+    for x in range(m):
+        for y in range(k):
+            frame[x, y] /= scale
+            mean[y] += frame[x, y] / m
+    return frame, frame - mean, 2 * scale

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from stackcast._compiling import entry
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
 
 
-@njit(cache=True)
+@entry
 def hit_and_run(
     rows: FloatArray,
     room: FloatArray,

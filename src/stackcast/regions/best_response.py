@@ -21,7 +21,8 @@ import numpy as np
 from stackcast._random import stream
 from stackcast._validation import InputError, real_number, whole_number
 from stackcast.games import BEST_RESPONSE_TOLERANCE, AgentView, FiniteGame
-from stackcast.regions._distances import is_never_best, nearest_region, scaled_payoffs
+from stackcast.regions._programs import best_commitment, gap_and_distances, scaled_payoffs
+from stackcast.regions._simplex import CERTIFIED, EMPTY
 from stackcast.regions.polytope import Ball, Polytope
 
 if TYPE_CHECKING:
@@ -85,13 +86,13 @@ class BestResponseRegions:
         a best response.
         """
         h = self.space.check("strategy", strategy)
-        return self.scaled.margin(h, self._action(action))
+        everyone = np.ones(self.count, dtype=np.bool_)
+        return self.scaled.gap_and_margin(self.scaled.weights(h), self._action(action), everyone)[1]
 
     @cached_property
     def never_best(self) -> npt.NDArray[np.bool_]:
         """Which actions are a best response to no strategy at all."""
-        s = self.scaled
-        return np.array([is_never_best(s.frame, s.cuts, y, s.tie) for y in range(self.count)])
+        return self.scaled.never_best()
 
     def polytope(self, action: int, margin: float = 0.0) -> Polytope:
         """Return P_y, or with a margin its ε-conservative version.
@@ -215,9 +216,12 @@ class ScaledPayoffs:
     def of(cls, game: FiniteGame | AgentView) -> ScaledPayoffs:
         """Scale the payoffs of the agent in ``game``."""
         space = game.space
-        if isinstance(game, FiniteGame) and space.kind == "simplex":
-            # The common case, without the cost of a view.
-            frame, projected, scale = scaled_payoffs(game.agent_payoffs)
+        if space.kind == "simplex":
+            # The common case, for a game without the cost of a view; Σh = 1 takes in the offsets.
+            if isinstance(game, FiniteGame):
+                frame, projected, scale = scaled_payoffs(game.agent_payoffs)
+            else:
+                frame, projected, scale = scaled_payoffs(game.payoffs + game.offsets)
             cuts = np.zeros((0, frame.shape[0]))
             return cls(frame, projected, cuts, BEST_RESPONSE_TOLERANCE, scale, None)
         view = game.agent_view if isinstance(game, FiniteGame) else game
@@ -239,13 +243,58 @@ class ScaledPayoffs:
         inner = (strategy - lowest) / width
         return np.append(1.0 - inner.sum(), inner)
 
-    def margin(self, strategy: FloatArray, action: int) -> float:
-        """Return the signed distance from ``strategy`` to the nearest other region."""
-        others = np.ones(self.frame.shape[1], dtype=np.bool_)
-        distance, _ = nearest_region(
-            self.weights(strategy), action, self.frame, self.projected, others, self.cuts, self.tie
+    def never_best(self, actions: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.bool_]:
+        """Tell which of ``actions``, by default of all, are best responses to no strategy."""
+        k = self.frame.shape[1]
+        everyone = np.ones(k, dtype=np.bool_)
+        status = best_commitment(
+            np.ones_like(self.frame),
+            self.frame,
+            self.projected,
+            0.0,
+            everyone,
+            self.cuts,
+            self.tie,
+            0.0,
+            True,
+            everyone if actions is None else actions,
+        )[3]
+        return status == EMPTY
+
+    def gap_and_margin(
+        self,
+        weights: FloatArray,
+        action: int,
+        others: npt.NDArray[np.bool_],
+        principal: FloatArray | None = None,
+    ) -> tuple[float, float]:
+        """Return what the agent loses by ``action``, and the distance to the nearest other region.
+
+        ``weights`` are a strategy's on the frame. Regions of actions outside ``others`` do not
+        count, nor do those of duplicates that are no worse for the ``principal`` (its payoffs at
+        the frame, in units in which they spread over 1).
+        """
+        gap, distances = gap_and_distances(
+            weights,
+            action,
+            self.frame if principal is None else principal,
+            self.frame,
+            self.projected,
+            others,
+            self.tie,
+            -1.0 if principal is None else CERTIFIED,
         )
-        return float(distance)
+        while True:
+            nearest = int(distances.argmin())
+            margin = float(distances[nearest])
+            # An action that is never best has no region; this is asked only where it matters.
+            if not math.isfinite(margin):
+                return gap, margin
+            one = np.zeros(len(others), dtype=np.bool_)
+            one[nearest] = True
+            if not self.never_best(one)[nearest]:
+                return gap, margin
+            distances[nearest] = math.inf
 
 
 def sample_space(space: StrategySpace, count: int, seed: int) -> FloatArray:

@@ -34,7 +34,7 @@ def describe_solution(game: FiniteGame, solution: Solution) -> RenderableType:
         parts += [Text(game.name, style="bold"), Text(game.description), Text()]
     parts += [_sentence(game, solution), Text(), _map_and_legend(game, solution)]
     if not math.isnan(solution.maximin):
-        parts += [Text(), _details(game, solution)]
+        parts += [Text(), _details(solution)]
     return Group(*parts)
 
 
@@ -73,15 +73,16 @@ def _map_and_legend(game: FiniteGame, solution: Solution) -> RenderableType:
     order = [y for y in np.argsort(-shares.share) if shares.share[y] > 0]
     letter = {int(y): _LETTERS[i % 26] for i, y in enumerate(order)}
     legend = Table(title="best-response regions", title_justify="left")
-    for column in ("", "the agent answers", "share of strategies", "principal's best there"):
+    columns = ["", "the agent answers", "share of strategies"]
+    complete = not any(math.isnan(solution.values[y]) for y in order)
+    for column in columns + (["principal's best there"] if complete else []):
         legend.add_column(column)
     for i, y in enumerate(order):
-        value = solution.values[y]
         legend.add_row(
             Text(letter[int(y)], style=f"bold {_STYLES[i % len(_STYLES)]}"),
             game.agent_actions[y] + (f" {_STAR}" if y == solution.response else ""),
             f"{100 * shares.share[y]:.1f}%",
-            "" if math.isnan(value) else f"{value:.6g}",
+            *([f"{solution.values[y]:.6g}"] if complete else []),
         )
     unseen = [a for y, a in enumerate(game.agent_actions) if int(y) not in letter]
     parts: list[RenderableType] = [legend]
@@ -101,7 +102,8 @@ def region_map(
 ) -> Text | None:
     """Draw the regions of a game with two or three principal actions in letters; else None.
 
-    Three actions make a triangle with a pure strategy at each corner, two make a line.
+    Three actions make a triangle with a pure strategy at each corner, two make a line. What the
+    principal's constraints forbid is left blank.
     """
     m = game.shape[0]
     if m == 3:
@@ -138,9 +140,11 @@ def region_map(
         text.append(" " * max(indent + height - len(top) // 2 - 1, 0) + top + "\n", style="dim")
     for r, row in enumerate(rows):
         text.append(" " * (indent + (height - 1 - r if m == 3 else 0)))
-        for c, y in enumerate(game.respond(row)):
+        for c, y in enumerate(game.agent_view.respond(row)):
             if (r, c) == nearest:
                 text.append(_STAR, style="bold")
+            elif not game.space.contains(row[c]):
+                text.append(" ")
             else:
                 text.append(letters.get(int(y), "·"), style=style.get(int(y), "dim"))
         text.append("\n")
@@ -151,7 +155,7 @@ def region_map(
     return text
 
 
-def _details(game: FiniteGame, solution: Solution) -> Table:
+def _details(solution: Solution) -> Table:
     table = Table(title="details", title_justify="left", show_header=False)
     table.add_row("V*, with commitment", f"{solution.value:.6g}")
     table.add_row("best Nash equilibrium, without", f"{solution.nash:.6g}")

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stackcast.regions._distances import is_never_best
-from stackcast.regions._programs import CERTIFIED, UNSURE
-from stackcast.solvers._kernel import best_commitment, checked, unit_payoffs
+from stackcast.regions._programs import best_commitment, unit_payoffs
+from stackcast.regions._simplex import CERTIFIED, UNSURE
 from stackcast.solvers.solution import Solution
 
 if TYPE_CHECKING:
@@ -30,13 +29,10 @@ def best_solution(
         payoffs = scaled.vertices @ payoffs
     U, low, width = unit_payoffs(payoffs)
     W, tie = scaled.frame, scaled.tie
-    k = W.shape[1]
-    others = np.ones(k, dtype=np.bool_)
-    if margin > 0:
-        for j in range(k):
-            others[j] = not is_never_best(W, scaled.cuts, j, tie)
+    everyone = np.ones(W.shape[1], dtype=np.bool_)
+    others = ~scaled.never_best() if margin > 0 else everyone
     weights, response, best, status, found, bounds = best_commitment(
-        U, W, scaled.projected, margin, others, scaled.cuts, tie, slack, every
+        U, W, scaled.projected, margin, others, scaled.cuts, tie, slack, every, everyone
     )
     method = "lazy dual simplex"
     if (status == UNSURE).any():
@@ -50,11 +46,11 @@ def best_solution(
             found[y], bounds[y] = math.nan, -math.inf
             if answer is not None:
                 h, found[y], bounds[y] = answer
-                if found[y] > best:
+                if found[y] > best + 1e-12:
                     weights, response, best = h, y, found[y]
     if response < 0:
         return None
-    gap, distance = checked(U, W, scaled.projected, others, scaled.cuts, tie, weights, response)
+    gap, distance = scaled.gap_and_margin(weights, response, others, U)
     bound = max(float(np.fmax.reduce(bounds)), best)
     certified = gap <= tie + slack and bound - best <= CERTIFIED
     strategy = weights if scaled.vertices is None else weights @ scaled.vertices
@@ -62,7 +58,7 @@ def best_solution(
         value=float(strategy @ game.principal_payoffs[:, response]),
         strategy=strategy,
         response=int(response),
-        margin=distance,
+        margin=max(distance, 0.0),
         values=low + (found - 1.0) * width,
         gap=gap * scaled.scale,
         tolerance=max(tie, 0.0 if certified else gap) * scaled.scale,

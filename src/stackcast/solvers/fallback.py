@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stackcast.regions._distances import normal_length
-from stackcast.solvers._kernel import with_duplicate_rows
+from stackcast.regions._programs import normal_length, with_duplicate_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +29,7 @@ def action_programs(
 ) -> Iterator[tuple[int, tuple[FloatArray, float, float] | None]]:
     """Yield for each action its optimum (strategy, value, bound), or None where there is none.
 
-    The rows are those of :func:`stackcast.regions._programs.action_program`, each scaled to a
+    The rows are those of :func:`stackcast.regions._simplex.action_program`, each scaled to a
     largest entry of 1, so that the solver's absolute tolerances mean the same in every game.
     """
     from scipy.optimize import linprog

@@ -1,0 +1,109 @@
+"""The audit: its time against a plain loop over the rounds, and its growth with T.
+
+Every number that is compared is a ratio of two times of the same run on the same machine. The
+plain loop computes less than the audit: average utility, swap regret and calibration errors.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stackcast._random import stream
+from stackcast.auditing import audit, portrait
+from stackcast.games import FiniteGame
+from stackcast.protocol import Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def game() -> FiniteGame:
+    """Return a game with m = k = 3."""
+    rng = stream(0, "benchmark", "audit")
+    return FiniteGame(rng.random((3, 3)), rng.random((3, 3)))
+
+
+def record(rounds: int, played: FiniteGame) -> Transcript:
+    """Return blocks of 100 rounds, forecasts from a pool of 50, and best responses to them."""
+    rng = stream(0, "benchmark", "audit", rounds)
+    pool = rng.dirichlet(np.ones(3), 50)
+    ids = rng.integers(0, 50, rounds, dtype=np.int32)
+    blocks = rounds // 100
+    return Transcript(
+        block_strategies=rng.dirichlet(np.ones(3), blocks),
+        block_rounds=np.full(blocks, 100),
+        block_phases=np.zeros(blocks, dtype=np.int32),
+        phase_names=("",),
+        compact_responses=played.respond(pool)[ids].astype(np.uint8),
+        forecast_ids=ids,
+        forecast_table=pool,
+        fingerprint=played.fingerprint,
+        game=played,
+    )
+
+
+def plain_loop(transcript: Transcript, played: FiniteGame) -> tuple[float, float, float]:
+    """Return utility, swap regret and largest calibration error by a loop over the rounds."""
+    h, p, y = transcript.strategies, transcript.forecasts, transcript.responses
+    assert p is not None
+    m, k = played.shape
+    utility, gains, sums = 0.0, np.zeros((k, k)), np.zeros((k, m))
+    for t in range(len(y)):
+        utility += float(h[t] @ played.principal_payoffs[:, y[t]])
+        earned = h[t] @ played.agent_payoffs
+        gains[y[t]] += earned - earned[y[t]]
+        sums[y[t]] += h[t] - p[t]
+    worst = float(np.abs(sums).max() / len(y))
+    return utility / len(y), float(gains.max(axis=1).sum()), worst
+
+
+def seconds(run: Callable[[], object]) -> float:
+    """Return the least time of three runs."""
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def main() -> dict[str, Any]:
+    """Return times and ratios; T = 10⁶ must take seconds."""
+    played = game()
+    audit(record(1000, played))
+    small = record(10_000, played)
+    found, told = audit(small, profile=False), plain_loop(small, played)
+    assert found.errors is not None
+    agree = np.allclose(
+        told, (found.average_utility, found.swap_regret, max(found.errors.tolist())), rtol=1e-9
+    )
+    whole, lean, alone = {}, {}, {}
+    for rounds in (10_000, 100_000, 1_000_000):
+        each = record(rounds, played)
+        whole[rounds] = seconds(lambda each=each: audit(each))  # type: ignore[misc]
+        lean[rounds] = seconds(lambda each=each: audit(each, profile=False))  # type: ignore[misc]
+        alone[rounds] = seconds(lambda each=each: portrait(each))  # type: ignore[misc]
+    tracemalloc.start()
+    audit(each, profile=False)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    compact = sum(array.nbytes for array in each._arrays().values() if array is not None)
+    return {
+        "agrees_with_plain_loop": bool(agree),
+        "plain_loop_over_audit_at_10000": seconds(lambda: plain_loop(small, played)) / lean[10_000],
+        "seconds_with_profile": {str(rounds): value for rounds, value in whole.items()},
+        "seconds_without_profile": {str(rounds): value for rounds, value in lean.items()},
+        "seconds_of_portrait": {str(rounds): value for rounds, value in alone.items()},
+        "growth_100000_to_1000000": whole[1_000_000] / whole[100_000],
+        "growth_100000_to_1000000_without_profile": lean[1_000_000] / lean[100_000],
+        "extra_memory_over_transcript_without_profile": peak / compact,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(), indent=2))

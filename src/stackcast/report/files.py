@@ -1,0 +1,37 @@
+"""What a verb writes into a folder."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from stackcast._validation import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stackcast.games import FiniteGame
+    from stackcast.solvers import Solution
+
+
+def write_solution(folder: Path, game: FiniteGame, solution: Solution) -> list[Path]:
+    """Write ``solution.json`` and the picture of the regions; return the files."""
+    from stackcast.report.figures import load_pyplot
+    from stackcast.report.regions_figure import draw_regions
+
+    pyplot = load_pyplot()
+    files = [folder / "solution.json", folder / "regions.svg", folder / "regions.png"]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        content = {"game": game.name, **solution.to_dict()}
+        files[0].write_text(json.dumps(content, indent=2, allow_nan=False) + "\n")
+        figure, ax = pyplot.subplots(figsize=(6.4, 5.2))
+        draw_regions(game, solution, ax=ax)
+        for file in files[1:]:
+            figure.savefig(file, dpi=160, bbox_inches="tight")
+        pyplot.close(figure)
+    except OSError as error:
+        raise InputError(
+            str(folder), "a folder that can be written to", str(error.strerror)
+        ) from None
+    return files

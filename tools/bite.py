@@ -1,0 +1,184 @@
+"""Show that the theorem tests bite: break a formula, see the test that guards it fail.
+
+Every break is made in a copy of the project; the working tree is not touched. Prints a line for
+each break and ends with exit code 1 if a test passed all the same. Usage: ``make bite`` or
+``python tools/bite.py [WORD…]`` for the breaks whose description contains one of the words.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Break:
+    """One formula broken on purpose, and the test that must notice."""
+
+    what: str
+    file: str
+    right: str
+    wrong: str
+    test: str
+    also: tuple[tuple[str, str], ...] = ()  # further replacements in the same file
+
+
+BREAKS = [
+    Break(
+        "solver: a best-response row with its sign turned",
+        "regions/_simplex.py",
+        "row[x] = W[x, j] - W[x, y] - slack",
+        "row[x] = W[x, y] - W[x, j] - slack",
+        "test_solver.py::test_equals_one_program_per_action",
+    ),
+    Break(
+        "solver: actions given up although they could still win",
+        "regions/_simplex.py",
+        "if prune and top <= floor:",
+        "if prune and top <= floor + 0.05:",
+        "test_solver.py::test_equals_one_program_per_action",
+        # Without this check the answer would be found out as unsure and left to HiGHS.
+        (("            if bound <= floor + CERTIFIED:\n", "            if True:\n"),),
+    ),
+    Break(
+        "solver: zero-sum games, the search stops after the first action",
+        "regions/_programs.py",
+        "    for _ in range(k):\n        y = int(np.argmax(top))",
+        "    for _ in range(1):\n        y = int(np.argmax(top))",
+        "test_solver.py::test_zero_sum_games_give_the_minimax_value",
+        (("status = np.full(k, UNSURE)", "status = np.full(k, 1)"),),
+    ),
+    Break(
+        "solver: dominated actions within 1e-9 taken for best responses",
+        "regions/_simplex.py",
+        "FEASIBLE = 1e-13",
+        "FEASIBLE = 3.0",
+        "test_solver.py::test_a_dominated_action_changes_nothing",
+    ),
+    Break(
+        "solver: a tolerance that depends on the user's units",
+        "regions/_programs.py",
+        "            frame[x, y] /= scale\n",
+        "            frame[x, y] /= 1.0\n",
+        "test_solver.py::test_units_move_the_value_and_nothing_else",
+    ),
+    Break(
+        "solver: the value of committing below that of not committing",
+        "solvers/details.py",
+        "objective[at_v] = -1.0",
+        "objective[at_w] = -1.0",
+        "test_solver.py::test_commitment_is_worth_at_least_every_nash_equilibrium_and_maximin",
+    ),
+    Break(
+        "margin: normals not projected onto the hull",
+        "regions/_programs.py",
+        "    return frame, frame - mean, 2 * scale\n",
+        "    return frame, frame - 0 * mean, 2 * scale\n",
+        "test_regions.py::test_the_margin_is_attained",
+    ),
+    Break(
+        "margin: half of what was asked",
+        "regions/_simplex.py",
+        "            row[x] += margin * lengths[y, j]",
+        "            row[x] += 0.5 * margin * lengths[y, j]",
+        "test_solver.py::test_margins_keep_every_nearby_forecast_on_the_response",
+    ),
+    Break(
+        "margin: actions without a region counted as neighbours",
+        "regions/best_response.py",
+        "            if not self.never_best(one)[nearest]:",
+        "            if True:",
+        "test_regions.py::test_an_action_without_a_region_is_no_neighbour",
+    ),
+    Break(
+        "margin: a robust commitment counts on the better duplicate",
+        "regions/_programs.py",
+        "        if j != y and apart <= tie and worse > 0.0:",
+        "        if False:",
+        "test_solver.py::test_duplicates_of_the_response",
+    ),
+    Break(
+        "sensitivity: one δ instead of two",
+        "solvers/details.py",
+        "slack = 2 * error / view.scale",
+        "slack = error / view.scale",
+        "test_solver.py::test_sensitivity_brackets_every_perturbed_game",
+    ),
+    Break(
+        "regions: balls that stick out",
+        "regions/polytope.py",
+        "np.column_stack([self.inequality_rows, lengths])",
+        "np.column_stack([self.inequality_rows, 0.5 * lengths])",
+        "test_regions.py::test_inscribed_balls_are_in_their_regions_and_cannot_grow",
+    ),
+    Break(
+        "regions: hit-and-run that favours one end of the chord",
+        "regions/_walk.py",
+        "(high - low) * rng.random()",
+        "(high - low) * rng.random() ** 2",
+        "test_regions.py::test_samples_stay_in_their_region_and_fill_it",
+    ),
+    Break(
+        "regions: confidence intervals too narrow",
+        "regions/best_response.py",
+        "tail = (1 - confidence) / 2",
+        "tail = 0.5 - 0.15 * confidence",
+        "test_regions.py::test_volume_shares_cover_the_truth_as_often_as_they_say",
+    ),
+]
+
+
+def bites(chosen: Break, folder: Path) -> bool:
+    """Break the formula in a copy below ``folder`` and tell whether its test fails."""
+    copy = folder / "copy"
+    for part in ("src", "tests"):
+        shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", copy)
+    file = copy / "src" / "stackcast" / chosen.file
+    source = file.read_text()
+    for right, wrong in ((chosen.right, chosen.wrong), *chosen.also):
+        if right not in source:
+            sys.exit(f"bite: {chosen.what}: {chosen.file} has no line {right.strip()!r}.")
+        source = source.replace(right, wrong)
+    file.write_text(source)
+    result = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            f"tests/{chosen.test}",
+        ],
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": str(copy / "src")},
+        capture_output=True,
+        check=False,
+    )
+    shutil.rmtree(copy)
+    return result.returncode == 1
+
+
+def main(words: list[str]) -> int:
+    """Try the breaks that are asked for."""
+    chosen = [b for b in BREAKS if not words or any(word in b.what for word in words)]
+    blunt = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for entry in chosen:
+            sharp = bites(entry, Path(folder))
+            blunt += not sharp
+            print(f"{'bites' if sharp else 'MISSED'}  {entry.what}  [{entry.test}]", flush=True)
+    return 1 if blunt else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
