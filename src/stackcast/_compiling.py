@@ -7,14 +7,17 @@ both are kept on the disk, so that they are compiled once.
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numba import njit, types
+from numba.core import caching
 from numba.extending import intrinsic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _SOURCES = tuple(
     (path.name, path.stat().st_mtime_ns, path.stat().st_size)
@@ -36,12 +39,48 @@ def inner(function: Callable[..., Any]) -> Any:
     return _cached(njit(cache=True, error_model="numpy", **options)(function))
 
 
+_locks: Any = None
+with suppress(ImportError):  # Windows has none and keeps Numba's own way
+    _locks = import_module("fcntl")
+_NumbaFile: Any = caching.IndexDataCacheFile
+
+
+class _SharedFile(_NumbaFile):  # type: ignore[misc]
+    """What Numba keeps of one function, for processes that compile it at the same time.
+
+    Numba writes an index and then a numbered file. Two processes that compile the function for
+    different types may choose the same number, and one that reads between the two writes finds an
+    old file: either runs code made for something else. Here both steps are one.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        with self._alone():
+            super().save(key, data)
+
+    def load(self, key: Any) -> Any:
+        if not Path(self._index_path).exists():
+            return None
+        with self._alone():
+            return super().load(key)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        with ExitStack() as held:
+            with suppress(OSError):  # a folder that may only be read has no writers
+                lock = held.enter_context(Path(f"{self._index_path}.lock").open("a"))
+                if _locks:
+                    _locks.flock(lock, _locks.LOCK_EX)
+            yield
+
+
 def _cached(dispatcher: Any) -> Any:
     # Numba renews what it keeps on the disk when the file of the function changes, although what it
     # keeps contains the functions of other files too: renew it when any file of ours changes.
-    kept: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if hasattr(kept, "_source_stamp"):
-        kept._source_stamp = _SOURCES
+    cache: Any = getattr(dispatcher, "_cache", None)
+    if hasattr(cache, "_cache_file"):
+        base = cache._impl.filename_base
+        shared: Any = _SharedFile
+        cache._cache_file = shared(cache.cache_path, base, _SOURCES)
     return dispatcher
 
 
