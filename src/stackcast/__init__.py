@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         protocol,
         regions,
         solvers,
+        sweeps,
     )
     from stackcast._validation import InputError
     from stackcast.auditing import Audit, audit
@@ -58,6 +59,7 @@ _ROOMS = (
     "protocol",
     "regions",
     "solvers",
+    "sweeps",
 )
 
 __all__ = [
@@ -85,6 +87,7 @@ __all__ = [
     "save_game",
     "solve",
     "solvers",
+    "sweeps",
 ]
 
 

@@ -13,6 +13,7 @@ import typer
 from stackcast.cli.audit import audit
 from stackcast.cli.games import games
 from stackcast.cli.solve import solve
+from stackcast.cli.sweep import sweep, tournament
 
 app = typer.Typer(
     name="stackcast",
@@ -24,6 +25,8 @@ app = typer.Typer(
 app.command()(solve)
 app.command()(games)
 app.command()(audit)
+app.command()(sweep)
+app.command()(tournament)
 
 
 def main() -> None:
