@@ -56,6 +56,12 @@ for (const head of document.querySelectorAll("th[data-sorts]")) {{
 """
 
 
+_PAIRS = (
+    "<p>The mean regret of each principal against each agent: orange lost, purple earned more than "
+    "V*.</p>"
+)
+
+
 def sweep_tables(rows: pl.DataFrame) -> list[Table]:
     """Return what a terminal shows: the ranking, and the mean regret of each pair."""
     from rich.table import Table
@@ -93,7 +99,7 @@ def write_sweep_report(folder: Path, rows: pl.DataFrame) -> Path:
     parts = []
     if done.height:
         parts.append("<h2>Ranking</h2>" + _ranking_table(done))
-        parts.append("<h2>Everybody against everybody</h2>" + _svg(draw_pairs(done)))
+        parts.append("<h2>Everybody against everybody</h2>" + _PAIRS + _svg(draw_pairs(done)))
         if "curve_regret" in done.columns:
             parts.append("<h2>Regret over time</h2>" + _svg(draw_curves(done)))
         parts.append("<h2>By game and pair</h2>" + _details(done))
