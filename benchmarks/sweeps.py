@@ -1,7 +1,7 @@
 """What a sweep adds to its plays: how busy the cores are, how memory grows, one worker against two.
 
-Plays of about 50 ms (``Calibrated`` on a 3×3 game, as many rounds as that takes here) and plays that
-take next to nothing. Ratios within one run: ``python -m benchmarks sweeps``.
+Plays of about 50 ms (``Calibrated`` on a 3×3 game, as many rounds as that takes here) and plays
+that take next to nothing. Ratios within one run: ``python -m benchmarks sweeps``.
 """
 
 from __future__ import annotations

@@ -132,10 +132,6 @@ def draw_pairs(rows: pl.DataFrame) -> Any:
             ax.text(j, i, _number(value), ha="center", va="center", color=colour, fontsize=9)
     ax.set_xticks(range(len(principals)), principals, rotation=30, ha="right")
     ax.set_yticks(range(len(agents)), agents)
-    ax.set_title(
-        "Mean regret of the principal: orange loses, purple earns more than V*", loc="left"
-    )
-    ax.title.set_fontsize(10)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     return figure
