@@ -14,7 +14,7 @@ from typing import Any
 from stackcast.sweeps import Specification, load, sweep
 from stackcast.sweeps.plays import run_play
 
-PLAYS, MANY = 240, 10_000
+PLAYS, MANY = 120, 10_000
 
 
 def specification(agent: str, rounds: int, seeds: int) -> Specification:

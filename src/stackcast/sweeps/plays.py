@@ -81,7 +81,7 @@ class Play:
     def task(self) -> dict[str, Any]:
         """Return the play as plain values that can be sent to another machine, with its key."""
         table = {
-            "game": game_to_table(self.game),
+            "game": _table(self.game),
             "principal": {"name": self.principal.name, "settings": dict(self.principal.settings)},
             "agent": {"name": self.agent.name, "settings": dict(self.agent.settings)},
             "rounds": self.rounds,
@@ -97,6 +97,9 @@ class Play:
         }
         digest = hashlib.blake2b(json.dumps(decides, sort_keys=True).encode(), digest_size=16)
         return {**table, "key": digest.hexdigest()}
+
+
+_table = functools.cache(game_to_table)
 
 
 @functools.cache

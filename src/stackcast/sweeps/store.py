@@ -1,10 +1,10 @@
 """Where the rows of a sweep are kept: Parquet parts in a folder.
 
-A finished play is a part of its own, at once: written beside, brought to the disc, renamed. A run
-joins its own small parts into larger ones as they pile up, the large one first and then the removal
-of the small ones, so that a kill between the two leaves rows twice, which reading undoes. No run
-touches the parts of another, so that several can share a folder. A part that cannot be read (a disc
-that lost power) is set aside, and its plays are played again.
+A finished play is a part of its own, at once: written beside and renamed. A run joins its own small
+parts into larger ones as they pile up: the large one is brought to the disc, then the small ones
+are removed, so that a kill between the two leaves rows twice, which reading undoes. No run touches
+the parts of another, so that several can share a folder. A part that cannot be read (a machine that
+lost power) is set aside, and its plays are played again.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Store:
         return found
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Keep one row; when this returns it is on the disc."""
+        """Keep one row; when this returns, killing the process does not lose it."""
         self._small.append(self._write([row]))
         if len(self._small) >= _JOINED:
             self.join()
@@ -85,12 +85,12 @@ class Store:
             return
         polars = _polars()
         rows = [polars.read_parquet(part) for part in self._small]
-        self._write(polars.concat(rows, how="diagonal_relaxed"))
+        self._write(polars.concat(rows, how="diagonal_relaxed"), synced=True)
         for part in self._small:
             part.unlink()
         self._small = []
 
-    def _write(self, rows: Any) -> Path:
+    def _write(self, rows: Any, *, synced: bool = False) -> Path:
         polars = _polars()
         frame = rows if isinstance(rows, polars.DataFrame) else polars.DataFrame(rows)
         self._count += 1
@@ -99,8 +99,9 @@ class Store:
         try:
             with beside.open("wb") as file:
                 frame.cast({polars.Null: polars.String}).write_parquet(file)
-                file.flush()
-                os.fsync(file.fileno())
+                if synced:
+                    file.flush()
+                    os.fsync(file.fileno())
             beside.replace(part)
         except OSError as error:
             beside.unlink(missing_ok=True)
