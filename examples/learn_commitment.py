@@ -9,10 +9,14 @@ Run it with ``python examples/learn_commitment.py``; it writes ``out/learn_commi
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import stackcast as sc
+
+if TYPE_CHECKING:
+    from stackcast._validation import FloatArray
 
 ROUNDS = 30_000
 
@@ -39,7 +43,7 @@ def main(folder: Path = Path("out")) -> dict[str, float]:
     return {name: float(curve[-1]) for name, curve in curves.items()}
 
 
-def draw(curves: dict[str, np.ndarray], value: float, folder: Path) -> None:
+def draw(curves: dict[str, FloatArray], value: float, folder: Path) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
