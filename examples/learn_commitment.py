@@ -17,6 +17,7 @@ import stackcast as sc
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
+    from stackcast.protocol import Principal
 
 ROUNDS = 30_000
 
@@ -24,7 +25,7 @@ ROUNDS = 30_000
 def main(folder: Path = Path("out")) -> dict[str, float]:
     """Return what each principal earned a round, and draw it."""
     game = sc.load_game("textbook-commitment")
-    principals = {
+    principals: dict[str, Principal] = {
         "told everything": sc.principals.Oracle(game, margin=0.02),
         "learns (VersionSpace)": sc.principals.VersionSpace(
             game.principal_view, horizon=ROUNDS, seed=1
