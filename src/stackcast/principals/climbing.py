@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
 #: The first step and the last, in shares of the width of the payoffs.
 _FIRST, LAST = 0.01, 0.0015
+#: Jumps that may fail.
+_JUMPS = 2
 #: A share of other responses that a step may draw, in its first piece and later.
 _AT_FIRST, _LATER = 0.15, 0.03
-#: Pieces, each twice as long as the one before, after which a step is trusted.
-_PIECES = 3
+#: Pieces, each twice as long as the one before, after which a step is trusted; one less if hardly
+#: any other response was drawn.
+_PIECES, _HARDLY = 3, 0.005
 
 
 class Climb:
@@ -32,12 +35,13 @@ class Climb:
     def start(self) -> None:
         """Begin anew, from another commitment."""
         self.base: Commitment | None = None
-        self.step = _FIRST
+        self.step, self._growth = _FIRST, 2.0
+        self.jumps, self._jump = _JUMPS, False
         self._wrong, self._pieces = 1.0, 0
 
-    def leave(self, base: Commitment) -> None:
-        """Take a step from ``base``."""
-        self.base = base
+    def leave(self, base: Commitment, *, jump: bool) -> None:
+        """Take a step from ``base``, or jump to a commitment that need not be near."""
+        self.base, self._jump = base, jump
         self._wrong, self._pieces = 1.0, 0
 
     def judge(self, wrong: float) -> bool | None:
@@ -47,23 +51,32 @@ class Climb:
         """
         rising = wrong > max(_LATER, 1.3 * self._wrong)
         if rising or wrong > _AT_FIRST:
-            self.step /= 2
+            if self._jump:
+                self.jumps -= 1
+            else:
+                self.step /= 2
+                self._growth = 1.0
             return False
         self._wrong = wrong
         self._pieces += 1
-        if self._pieces < _PIECES:
+        if self._pieces < _PIECES - (wrong <= _HARDLY):
             return None
         self.base = None
+        if not self._jump:
+            self.step *= self._growth
         return True
 
     def state(self) -> State:
         """Return the step and how it went."""
         return {
             "base": plain_commitment(self.base),
-            "numbers": [self.step, self._wrong, self._pieces],
+            "numbers": [self.step, self._growth, self._wrong],
+            "counts": [self._pieces, self.jumps, int(self._jump)],
         }
 
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
         self.base = restored_commitment(state["base"])
-        self.step, self._wrong, self._pieces = state["numbers"]
+        self.step, self._growth, self._wrong = state["numbers"]
+        self._pieces, self.jumps = state["counts"][:2]
+        self._jump = bool(state["counts"][2])

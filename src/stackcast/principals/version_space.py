@@ -38,10 +38,15 @@ if TYPE_CHECKING:
 
 #: c at first, and at most.
 _CONSTANT, _LARGEST_CONSTANT = 0.05, 0.4
+#: Changes of the answer, each at once, after which the agent is taken to be informed.
+_INFORMED = 4
 #: The accuracy of the first stage; each further stage halves it.
 _COARSEST = 0.04
-#: Shares of the horizon: one stage of a refinement, and all exploration before a commitment.
-_STAGE, _EXPLORATION = 0.02, 0.03
+#: The share of the horizon that one stage of a refinement may take.
+_STAGE = 0.02
+#: Rounds of exploration before a commitment, in square roots of the horizon; and when it is opened
+#: again.
+_EXPLORATION, _AGAIN = 13.0, 9.0
 #: An answer is taken to be right up to this many times what the rate says: few are wrong then.
 _SLACK = 2.0
 #: The first piece of a commitment.
@@ -50,6 +55,8 @@ _FIRST_LOOK = 400
 _REFUSALS = 4
 #: A gain that is worth a move, in shares of the width of the payoffs: at least, and in all rounds.
 _WORTH, _CONFUSION = 0.002, 300.0
+#: A gain that is worth a jump, in the same shares.
+_JUMP = 0.005
 #: How many old answers are asked again before a commitment.
 _RECHECKS = 2
 
@@ -140,6 +147,7 @@ class VersionSpace:
         self._patience, self._caution, self._refusals = _EXPLORATION, 1.0, 0
         self._hold = _FIRST_LOOK
         self._climb = Climb()
+        self._at_once, self._latest = 0, -1
 
     @property
     def view(self) -> PrincipalView:
@@ -211,12 +219,13 @@ class VersionSpace:
         if answer is None:
             return
         question, self._question = self._question, None
+        self._notice(answer.response)
         self._heard = np.zeros(0, dtype=np.int64)
         self._questions += 1
         if question.phase == "recheck":
-            self._recheck(question, answer.response, _SLACK * answer.accuracy)
+            self._recheck(question, answer.response, self._slack * answer.accuracy)
             return
-        if not self._search.tell(question, answer.response, answer.accuracy, _SLACK):
+        if not self._search.tell(question, answer.response, answer.accuracy, self._slack):
             self._reconcile()
 
     # What to ask next -----------------------------------------------------------------------
@@ -240,7 +249,7 @@ class VersionSpace:
 
     def _next_question(self) -> None:
         left = self._horizon - self._played
-        patience = self._patience * self._horizon
+        patience = min(self._patience * math.sqrt(self._horizon), 0.15 * self._horizon)
         while True:
             over = self._spent > patience or left < self._horizon / 100
             self._question = None if over else self._search.question()
@@ -264,6 +273,18 @@ class VersionSpace:
         utilities = self._view.utilities(middle)
         worst = int(np.argmin(utilities))
         return Commitment(middle, worst, float(utilities[worst]), math.nan)
+
+    def _notice(self, response: int) -> None:
+        """Lower c while the agent turns at once whenever its answer changes, as if informed."""
+        mixed = bool((self._heard != response).any())
+        if mixed and self._at_once >= 0:
+            self._at_once = -1
+            self._timing.constant = max(self._timing.constant, _CONSTANT)
+        elif not mixed and self._at_once >= 0 and response != self._latest:
+            self._at_once += 1
+            if self._at_once == _INFORMED:
+                self._timing.constant = _CONSTANT / 5
+        self._latest = response
 
     # What was believed and is denied --------------------------------------------------------
 
@@ -305,35 +326,59 @@ class VersionSpace:
                 return
             self._block_length *= 2
             if holds:
+                self._clean = 0
                 self._hear(kept.strategy, window)
+                self._step_from(kept)
             return
         if wrong > 0.5:
             self._refuted(kept, window, wrong)
             return
         self._clean += length
         self._block_length = min(2 * self._block_length, max(20, self._horizon // 20))
-        if length < min(_FIRST_LOOK, self._horizon // 50):
+        if length < self._first_look:
             return
         self._refusals = 0
         self._hear(kept.strategy, window)
-        if length < 4 * _FIRST_LOOK:
+        if length < 4 * self._first_look:
             return
         if wrong > 0.04:
             self._caution = min(1.5 * self._caution, 16.0)
             if length >= self._hold:
                 self._move(kept)
-        elif self._climb.step >= LAST and self._horizon - self._played > self._horizon // 20:
+        else:
             self._step_from(kept)
 
     def _look_again(self) -> None:
-        self._block_length = max(20, min(_FIRST_LOOK, self._horizon // 50))
+        self._block_length = self._first_look
+
+    @property
+    def _informed(self) -> bool:
+        return self._at_once >= _INFORMED
+
+    @property
+    def _first_look(self) -> int:
+        """The length of a first piece: an informed agent needs no time to notice."""
+        return max(
+            20, min(_FIRST_LOOK // 10 if self._informed else _FIRST_LOOK, self._horizon // 50)
+        )
+
+    @property
+    def _slack(self) -> float:
+        return 1.0 if self._informed else _SLACK
 
     def _step_from(self, kept: Commitment) -> None:
         """Take a step towards what the cloud's centre holds for best, or beyond."""
-        found = self._search.towards(kept, self._climb.step * self._width, self._blur())
+        if self._climb.step < LAST or self._horizon - self._played < self._horizon // 20:
+            return
+        blur = self._blur()
+        found = self._search.likeliest(blur)
+        jump = found is not None and self._climb.jumps > 0
+        if found is None or not jump or found.value - kept.value < _JUMP * self._width:
+            jump = False
+            found = self._search.towards(kept, self._climb.step * self._width, blur)
         if found is None:
             return
-        self._climb.leave(kept)
+        self._climb.leave(kept, jump=jump)
         self._commitment = found
         self._look_again()
 
@@ -357,7 +402,7 @@ class VersionSpace:
         cloud = self._search.cloud
         counts = np.bincount(window, minlength=self._view.payoffs.shape[1])
         for y in np.flatnonzero(counts >= 0.05 * len(window)):
-            accuracy = _SLACK * self._timing.accuracy(len(window), int(counts[y]))
+            accuracy = self._slack * self._timing.accuracy(len(window), int(counts[y]))
             same = (cloud.asked == strategy).all(axis=1) & (cloud.labels == y)
             if same.any() and cloud.accuracy[same].min() <= 1.4 * accuracy:
                 continue
@@ -387,7 +432,7 @@ class VersionSpace:
             self._choose()
             return
         self._refusals = 0
-        self._patience = _STAGE
+        self._patience = _AGAIN
         self._search.finished = False
         self._double()
 
@@ -444,6 +489,7 @@ class VersionSpace:
             ],
             "commit": [self._patience, self._caution, self._refusals, self._hold],
             "climb": self._climb.state(),
+            "noticed": [self._at_once, self._latest],
             "rechecked": list(self._rechecked),
             "rounds": dict(self._rounds),
             "contradictions": [[c.round, c.kind, c.share] for c in self._contradictions],
@@ -468,6 +514,7 @@ class VersionSpace:
         ) = state["numbers"]
         self._patience, self._caution, self._refusals, self._hold = state["commit"]
         self._climb.restore(state["climb"])
+        self._at_once, self._latest = state["noticed"]
         self._rechecked = list(state["rechecked"])
         self._rounds = dict(state["rounds"])
         self._contradictions = [Contradiction(*entry) for entry in state["contradictions"]]
