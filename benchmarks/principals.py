@@ -1,11 +1,10 @@
 """Principals: questions against an oracle, rounds against agents, regret against the horizon.
 
-    python -m benchmarks.principals queries --games 50 --sizes 2 3 5 8
-    python -m benchmarks.principals rounds --games 20 --sizes 2 3 5
-    python -m benchmarks.principals agents --games 5
-    python -m benchmarks.principals horizons --games 4 --figure docs/principals-horizons.svg
+    python -m benchmarks principals
+    python -m benchmarks.principals rounds --games 20 --sizes 2 3 5 --compared 2
 
-Each prints a table as it stands in ``docs/principals.md``. All seeds are fixed; games are those of
+The first takes about an hour and writes all four tables and the figure to ``docs/principals.md``;
+the second runs one of queries, rounds, agents and horizons. All seeds are fixed; games are those of
 the seeds 0, 1, 2, … with a regularity η ≥ 0.02 where rounds are counted.
 """
 
@@ -43,6 +42,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FAMILIES = {"uniform": uniform, "competing": competing}
+PAGE, FIGURE = Path("docs/principals.md"), Path("docs/images/principals-horizons.png")
+#: Games of each family and size.
+TARGETS = {"queries": 50, "rounds": 20, "agents": 5, "horizons": 4}
 #: The medians to reach.
 PROTOTYPE = {
     "uniform": {2: 6, 3: 13, 5: 22, 8: 35},
@@ -135,22 +137,21 @@ def average_utility(principal: Any, agent: Any, game: FiniteGame, rounds: int) -
     return total / rounds
 
 
-def rounds(games: int, sizes: list[int], horizon: int) -> list[dict[str, Any]]:
+def rounds(games: int, sizes: list[int], horizon: int, compared: int) -> list[dict[str, Any]]:
     """Measure V* − average utility over all rounds against the calibrated agent."""
     rows = []
     for family in FAMILIES:
         for m in sizes:
             loss: dict[str, list[float]] = {"told": [], "VersionSpace": [], "Algorithm 3": []}
             explored, questions = [], []
-            for seed, game, value in regular_games(family, m, games):
+            for i, (seed, game, value) in enumerate(regular_games(family, m, games)):
                 learner = VersionSpace(game.principal_view, horizon, seed=seed)
-                players = {
-                    "told": Oracle(game, margin=0.003),
-                    "VersionSpace": learner,
-                    "Algorithm 3": ExploreThenCommit(
+                players: dict[str, Any] = {"VersionSpace": learner}
+                if i < compared:
+                    players["told"] = Oracle(game, margin=0.003)
+                    players["Algorithm 3"] = ExploreThenCommit(
                         game.principal_view, hand_set(m, m, horizon), seed=seed
-                    ),
-                }
+                    )
                 for name, principal in players.items():
                     agent = Calibrated(game.agent_view, seed=seed)
                     earned = average_utility(principal, agent, game, horizon)
@@ -303,32 +304,46 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def write_table(target: str, content: str) -> None:
+    """Put a table between its two markers in the page of principals."""
+    page = PAGE.read_text()
+    start, end = f"<!-- {target}: measured -->\n", f"<!-- {target}: end -->"
+    before, _, rest = page.partition(start)
+    _, _, after = rest.partition(end)
+    PAGE.write_text(before + start + content + "\n" + end + after)
+
+
 def main(arguments: list[str] | None = None) -> dict[str, Any]:
-    """Run one of the four targets; sizes by argument."""
+    """Run one of the four targets, or all, and write the tables to the docs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "target", nargs="?", default="queries", choices=["queries", "rounds", "agents", "horizons"]
-    )
-    parser.add_argument("--games", type=int, default=5)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[2, 3])
+    parser.add_argument("target", nargs="?", default="all", choices=["all", *TARGETS])
+    parser.add_argument("--games", type=int, help="instead of 50, 20, 5 and 4")
+    parser.add_argument("--sizes", type=int, nargs="+", help="instead of 2 3 5, and 8 for queries")
     parser.add_argument("--horizon", type=int, default=200_000)
-    parser.add_argument("--figure", type=Path)
+    parser.add_argument("--longest", type=int, default=1_000_000, help="of the figure's horizons")
+    parser.add_argument(
+        "--compared", type=int, default=20, help="games that the others play in the rounds table"
+    )
     options = parser.parse_args([] if arguments is None else arguments)
-    if options.target == "horizons":
-        found = horizons(options.games, options.horizon)
-        if options.figure is not None:
+    tables: dict[str, Any] = {}
+    for target in TARGETS if options.target == "all" else [options.target]:
+        games = options.games or TARGETS[target]
+        if target == "queries":
+            tables[target] = queries(games, options.sizes or [2, 3, 5, 8])
+        elif target == "rounds":
+            sizes = options.sizes or [2, 3, 5]
+            tables[target] = rounds(games, sizes, options.horizon, options.compared)
+        elif target == "agents":
+            tables[target] = agents(games, options.horizon)
+        else:
             from stackcast.report.horizon_figure import save_horizons
 
-            save_horizons(found, options.figure)
-        return found
-    if options.target == "queries":
-        rows = queries(options.games, options.sizes)
-    elif options.target == "rounds":
-        rows = rounds(options.games, options.sizes, options.horizon)
-    else:
-        rows = agents(options.games, options.horizon)
-    print(table(rows))
-    return {"rows": rows}
+            found = horizons(games, options.longest)
+            save_horizons(found, FIGURE)
+            columns = zip(*found.values(), strict=True)
+            tables[target] = [dict(zip(found, row, strict=True)) for row in columns]
+        write_table(target, table(tables[target]))
+    return tables
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stackcast._compiling import entry
+from stackcast._compiling import entry, inner, out_of_line
 from stackcast.regions._programs import best_commitment
 
 if TYPE_CHECKING:
@@ -98,14 +98,17 @@ def walk(
                     A[x, y] += length * B[x, y]
 
 
-@entry
+@inner
 def _draw_direction(
     cloud: FloatArray, s: int, direction: FloatArray, rng: np.random.Generator
 ) -> None:
     """Draw a direction: mostly differences of other points, sometimes any, or of one action."""
+    out_of_line()
     size, m, k = cloud.shape
     kind = rng.random()
-    direction[:] = 0.0
+    for x in range(m):
+        for y in range(k):
+            direction[x, y] = 0.0
     if kind < 0.7 and size > 2:
         for _ in range(12):
             i = int(rng.random() * size)
@@ -125,7 +128,7 @@ def _draw_direction(
                 direction[x, y] = rng.standard_normal()
 
 
-@entry
+@inner
 def _forbidden(
     gap: float, rate: float, norm: float, mixed: float, square: float
 ) -> tuple[float, float]:
@@ -134,6 +137,7 @@ def _forbidden(
     The left side less the right is convex in t, so what is forbidden is an interval. From inside
     it, only ways out are allowed.
     """
+    out_of_line()
     if gap < 0.0 and gap * gap > norm:
         return (0.0, np.inf) if rate > 0.0 else (-np.inf, 0.0)
     a = rate * rate - square
@@ -169,8 +173,9 @@ def _forbidden(
     return below, above
 
 
-@entry
+@inner
 def _product(asked: FloatArray, W: FloatArray, result: FloatArray) -> None:
+    out_of_line()
     n, m = asked.shape
     k = W.shape[1]
     for i in range(n):
@@ -255,7 +260,8 @@ def promises(
             U, W, projected, margin, others, cuts, 1e-13, 0.0, False, others
         )
         if y >= 0:
-            strategies[s] = h
+            for x in range(m):
+                strategies[s, x] = h[x]
             responses[s] = y
             values[s] = value
     return strategies, responses, values

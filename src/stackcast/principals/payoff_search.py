@@ -43,6 +43,8 @@ _AGREE, _MORE = 0.5, 0.3
 _SOLVES = 48
 #: How much farther from other regions the next certificate stays after a refusal, and at most.
 _GROWTH, _FARTHEST = 1.15, 2.2
+#: Points whose best commitments are weighed against each other.
+_CANDIDATES = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +137,7 @@ class PayoffSearch:
         self._left.insert(0, self._left.pop(int(np.argmin(agree.mean(axis=0)))))
         return Question(self._points[self._left[0]], self.accuracy, "certify")
 
-    def tell(self, question: Question, response: int, accuracy: float) -> bool:
+    def tell(self, question: Question, response: int, accuracy: float, slack: float = 1.0) -> bool:
         """Take an answer; False if it cannot be reconciled with the others."""
         if question.phase == "certify" and self._left and self.planned is not None:
             if response != self.planned.response:
@@ -145,17 +147,66 @@ class PayoffSearch:
                 self._left.pop(0)
                 if not self._left:
                     self._certify(accuracy)
-        return self.cloud.add(question.strategy, response, accuracy)
+        return self.cloud.add(question.strategy, response, slack * accuracy)
 
-    def farther(self, margin: float) -> Commitment | None:
-        """Return the best commitment with a margin under the cloud's centre, not certified."""
-        sample = self.cloud.promises(margin)
-        plan = self.cloud.promises_of(self._centre(sample, sample.values > -np.inf)[None], margin)
-        if plan.responses[0] < 0:
+    def likeliest(self, blur: float) -> Commitment | None:
+        """Return the commitment that is expected to earn most, not certified.
+
+        The expectation is over the cloud and over forecasts ``blur`` away from the strategy: it
+        weighs a margin's price against the risk of another response. Candidates are the certified
+        commitment and what points of the cloud hold for best with margins from none to large ones.
+        """
+        some = self.cloud.rng.permutation(len(self.cloud.points))[:_CANDIDATES]
+        found = [self.cloud.promises(blur * factor, some) for factor in (0, 1, 2, 4, 8, 16)]
+        strategies = np.vstack([part.strategies[part.responses >= 0] for part in found])
+        if self.certified is not None:
+            strategies = np.vstack([strategies, self.certified.strategy])
+        if not len(strategies):
             return None
-        return Commitment(
-            plan.strategies[0], int(plan.responses[0]), float(plan.values[0]), math.nan
-        )
+        worth, responses = self.worth(strategies, blur)
+        best = int(np.argmax(worth))
+        value = float(self.view.utilities(strategies[best])[responses[best]])
+        return Commitment(strategies[best], int(responses[best]), value, math.nan)
+
+    def towards(self, kept: Commitment, gain: float, blur: float) -> Commitment | None:
+        """Return a commitment to the same response that is worth more by ``gain``, or None.
+
+        It lies on the way to what the cloud's centre holds for best; if that is worth no more, on
+        the way on from there, as if its boundary lay farther out.
+        """
+        sample = self.cloud.promises(0.0)
+        centre = self._centre(sample, sample.values > -np.inf)[None]
+        inner, goal = (self.cloud.promises_of(centre, margin) for margin in (8 * blur, 0.0))
+        if goal.responses[0] != kept.response:
+            return None
+        values, direction = self.view.payoffs[:, kept.response], goal.strategies[0] - kept.strategy
+        if values @ direction < gain and inner.responses[0] == kept.response:
+            direction = direction + (goal.strategies[0] - inner.strategies[0])
+        rise = float(values @ direction)
+        if rise <= 1e-12:
+            return None
+        ahead = self.space.inequality_rows @ direction
+        room = self.space.inequality_bounds - self.space.inequality_rows @ kept.strategy
+        limit = np.min(np.maximum(room[ahead > 1e-12], 0.0) / ahead[ahead > 1e-12], initial=1.0)
+        part = min(gain / rise, float(limit))
+        if part * rise < gain / 4:
+            return None
+        strategy = kept.strategy + part * direction
+        return Commitment(strategy, kept.response, float(values @ strategy), math.nan)
+
+    def worth(
+        self, strategies: FloatArray, blur: float
+    ) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+        """Return what strategies are expected to earn, and the response that is most likely."""
+        n, k = len(strategies), self.view.payoffs.shape[1]
+        basis = self.space.basis
+        steps = blur * np.vstack([np.zeros((1, len(basis))), basis.T, -basis.T])
+        near = np.maximum((strategies[:, None] + steps).reshape(-1, strategies.shape[1]), 0.0)
+        near /= near.sum(axis=1, keepdims=True)
+        answers = self.cloud.answers(near).reshape(-1, n, len(steps))
+        shares = np.stack([(answers == y).mean(axis=(0, 2)) for y in range(k)], axis=1)
+        worth: FloatArray = (shares * self.view.utilities(strategies)).sum(axis=1)
+        return worth, shares.argmax(axis=1)
 
     def refused(self) -> None:
         """Take back the certified commitment and look farther from the other regions."""

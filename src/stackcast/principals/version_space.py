@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._validation import InputError, real_number, whole_number
+from stackcast.principals.climbing import LAST, Climb
 from stackcast.principals.learned import (
     Contradiction,
     LearnedCommitment,
@@ -19,7 +20,6 @@ from stackcast.principals.learned import (
     checked_log,
     space_above,
 )
-from stackcast.principals.margin_ladder import MarginLadder
 from stackcast.principals.payoff_search import (
     Commitment,
     PayoffSearch,
@@ -37,11 +37,26 @@ if TYPE_CHECKING:
     from stackcast.games import PrincipalView
 
 #: c at first, and at most.
-_CONSTANT, _LARGEST_CONSTANT = 0.01, 1.0
+_CONSTANT, _LARGEST_CONSTANT = 0.05, 0.4
+#: Changes of the answer, each at once, after which the agent is taken to be informed.
+_INFORMED = 4
 #: The accuracy of the first stage; each further stage halves it.
-_COARSEST = 0.02
-#: Shares of the horizon: one stage of a refinement, and all exploration before a commitment.
-_STAGE, _EXPLORATION = 0.03, 0.25
+_COARSEST = 0.04
+#: The share of the horizon that one stage of a refinement may take.
+_STAGE = 0.02
+#: Rounds of exploration before a commitment, in square roots of the horizon; and when it is opened
+#: again.
+_EXPLORATION, _AGAIN = 13.0, 9.0
+#: An answer is taken to be right up to this many times what the rate says: few are wrong then.
+_SLACK = 2.0
+#: The first piece of a commitment.
+_FIRST_LOOK = 400
+#: Commitments that may fail one after the other before exploration is opened again.
+_REFUSALS = 4
+#: A gain that is worth a move, in shares of the width of the payoffs: at least, and in all rounds.
+_WORTH, _CONFUSION = 0.002, 300.0
+#: A gain that is worth a jump, in the same shares.
+_JUMP = 0.005
 #: How many old answers are asked again before a commitment.
 _RECHECKS = 2
 
@@ -129,7 +144,10 @@ class VersionSpace:
         self._commitment: Commitment | None = None
         self._block_length = self._clean = self._spent = 0
         self._rechecked: list[int] = []
-        self._ladder = MarginLadder()
+        self._patience, self._caution, self._refusals = _EXPLORATION, 1.0, 0
+        self._hold = _FIRST_LOOK
+        self._climb = Climb()
+        self._at_once, self._latest = 0, -1
 
     @property
     def view(self) -> PrincipalView:
@@ -153,7 +171,12 @@ class VersionSpace:
     @property
     def result(self) -> LearnedCommitment:
         """What it would commit to now, and what it can say for it."""
-        best = self._search.certified or self._commitment or self._search.planned
+        certified = self._search.certified
+        best = self._climb.base or self._commitment or certified or self._search.planned
+        if best is not None and certified is not None:
+            same = best.response == certified.response
+            if same and np.array_equal(best.strategy, certified.strategy):
+                best = certified
         if best is None:
             best = Commitment(_middle(self._search), -1, math.nan, math.nan)
         return LearnedCommitment(
@@ -166,7 +189,7 @@ class VersionSpace:
             constant=self._timing.constant,
             contradictions=tuple(self._contradictions),
             questions=self._questions,
-            certified=best is self._search.certified,
+            certified=best is certified,
         )
 
     def commit(self) -> Block:
@@ -196,12 +219,13 @@ class VersionSpace:
         if answer is None:
             return
         question, self._question = self._question, None
+        self._notice(answer.response)
         self._heard = np.zeros(0, dtype=np.int64)
         self._questions += 1
         if question.phase == "recheck":
-            self._recheck(question, answer.response, answer.accuracy)
+            self._recheck(question, answer.response, self._slack * answer.accuracy)
             return
-        if not self._search.tell(question, answer.response, answer.accuracy):
+        if not self._search.tell(question, answer.response, answer.accuracy, self._slack):
             self._reconcile()
 
     # What to ask next -----------------------------------------------------------------------
@@ -225,7 +249,7 @@ class VersionSpace:
 
     def _next_question(self) -> None:
         left = self._horizon - self._played
-        patience = _EXPLORATION * self._horizon
+        patience = min(self._patience * math.sqrt(self._horizon), 0.15 * self._horizon)
         while True:
             over = self._spent > patience or left < self._horizon / 100
             self._question = None if over else self._search.question()
@@ -241,16 +265,26 @@ class VersionSpace:
             self._question = self._recheck_question()
             if self._question is not None:
                 return
-        self._commitment = self._search.certified or self._search.planned or self._fallback()
-        self._ladder.start(2.2 * self._search.accuracy + self._search.margin)
-        self._block_length = max(20, min(1000, self._horizon // 50))
         self._spent = 0
+        self._choose()
 
     def _fallback(self) -> Commitment:
         middle = _middle(self._search)
         utilities = self._view.utilities(middle)
         worst = int(np.argmin(utilities))
         return Commitment(middle, worst, float(utilities[worst]), math.nan)
+
+    def _notice(self, response: int) -> None:
+        """Lower c while the agent turns at once whenever its answer changes, as if informed."""
+        mixed = bool((self._heard != response).any())
+        if mixed and self._at_once >= 0:
+            self._at_once = -1
+            self._timing.constant = max(self._timing.constant, _CONSTANT)
+        elif not mixed and self._at_once >= 0 and response != self._latest:
+            self._at_once += 1
+            if self._at_once == _INFORMED:
+                self._timing.constant = _CONSTANT / 5
+        self._latest = response
 
     # What was believed and is denied --------------------------------------------------------
 
@@ -263,55 +297,144 @@ class VersionSpace:
                 return
         self._search.cloud.forget()
 
+    def _choose(self) -> None:
+        """Commit to what is expected to earn most."""
+        found = self._search.likeliest(self._blur())
+        self._commitment = found or self._search.planned or self._fallback()
+        self._look_again()
+        self._clean = 0
+        self._climb.start()
+
+    def _blur(self) -> float:
+        """Return how far from the strategy forecasts stray in what is left of the horizon."""
+        rounds = max(20, (self._horizon - self._played) // 10)
+        return self._caution * self._timing.accuracy(rounds, rounds)
+
     def _watch(self, responses: npt.NDArray[np.int64]) -> None:
-        """Compare what the commitment earns with what it promised."""
+        """Learn from a piece of the commitment; leave it if another one should earn more."""
         assert self._commitment is not None
         kept = self._commitment
-        window = responses[len(responses) // 2 :]
-        utilities = self._view.utilities(kept.strategy)
+        length, window = len(responses), responses[len(responses) // 2 :]
         wrong = float((window != kept.response).mean())
-        short = kept.value - float(utilities[window].mean())
+        if self._climb.base is not None:
+            holds = self._climb.judge(wrong)
+            if holds is False:
+                self._deny("step", wrong)
+                self._hear(kept.strategy, window)
+                self._commitment, self._climb.base = self._climb.base, None
+                self._look_again()
+                return
+            self._block_length *= 2
+            if holds:
+                self._clean = 0
+                self._hear(kept.strategy, window)
+                self._step_from(kept)
+            return
         if wrong > 0.5:
             self._refuted(kept, window, wrong)
             return
-        self._clean += len(responses)
-        length = len(responses)
-        if length >= min(1000, self._horizon // 50):
-            moved = self._ladder.move(
-                kept,
-                kept.value - short,
-                wrong,
-                length,
-                0.001 * self._width,
-                self._search.farther,
-            )
-            if moved is not None:
-                self._commitment, inwards = moved
-                self._block_length = max(1000, length // 4)
-                if inwards:
-                    self._deny("margin", wrong)
-                return
+        self._clean += length
         self._block_length = min(2 * self._block_length, max(20, self._horizon // 20))
+        if length < self._first_look:
+            return
+        self._refusals = 0
+        self._hear(kept.strategy, window)
+        if length < 4 * self._first_look:
+            return
+        if wrong > 0.04:
+            self._caution = min(1.5 * self._caution, 16.0)
+            if length >= self._hold:
+                self._move(kept)
+        else:
+            self._step_from(kept)
+
+    def _look_again(self) -> None:
+        self._block_length = self._first_look
+
+    @property
+    def _informed(self) -> bool:
+        return self._at_once >= _INFORMED
+
+    @property
+    def _first_look(self) -> int:
+        """The length of a first piece: an informed agent needs no time to notice."""
+        return max(
+            20, min(_FIRST_LOOK // 10 if self._informed else _FIRST_LOOK, self._horizon // 50)
+        )
+
+    @property
+    def _slack(self) -> float:
+        return 1.0 if self._informed else _SLACK
+
+    def _step_from(self, kept: Commitment) -> None:
+        """Take a step towards what the cloud's centre holds for best, or beyond."""
+        if self._climb.step < LAST or self._horizon - self._played < self._horizon // 20:
+            return
+        blur = self._blur()
+        found = self._search.likeliest(blur)
+        jump = found is not None and self._climb.jumps > 0
+        if found is None or not jump or found.value - kept.value < _JUMP * self._width:
+            jump = False
+            found = self._search.towards(kept, self._climb.step * self._width, blur)
+        if found is None:
+            return
+        self._climb.leave(kept, jump=jump)
+        self._commitment = found
+        self._look_again()
+
+    def _move(self, kept: Commitment) -> None:
+        """Move to a commitment that should earn more, if it is worth the agent's confusion."""
+        left = max(self._horizon - self._played, 1)
+        blur = self._blur()
+        found = self._search.likeliest(blur)
+        if found is None:
+            return
+        worth = self._search.worth(np.array([found.strategy, kept.strategy]), blur)[0]
+        if worth[0] - worth[1] > self._width * max(_WORTH, _CONFUSION / left):
+            self._deny("margin", math.nan)
+            self._commitment, self._clean = found, 0
+            self._hold = min(2 * self._hold, self._horizon // 20)
+            self._climb.start()
+            self._look_again()
+
+    def _hear(self, strategy: FloatArray, window: npt.NDArray[np.int64]) -> None:
+        """Add what the answers of a piece say: each frequent one, as surely as it is frequent."""
+        cloud = self._search.cloud
+        counts = np.bincount(window, minlength=self._view.payoffs.shape[1])
+        for y in np.flatnonzero(counts >= 0.05 * len(window)):
+            accuracy = self._slack * self._timing.accuracy(len(window), int(counts[y]))
+            same = (cloud.asked == strategy).all(axis=1) & (cloud.labels == y)
+            if same.any() and cloud.accuracy[same].min() <= 1.4 * accuracy:
+                continue
+            if not cloud.add(strategy, int(y), accuracy):
+                self._reconcile()
 
     def _refuted(self, kept: Commitment, window: npt.NDArray[np.int64], wrong: float) -> None:
-        """Re-open exploration: the commitment draws another response."""
+        """Leave a commitment that draws another response, for another or for exploration."""
         self._deny("commitment", wrong)
         self._commitment = None
         if self._clean >= max(1000, self._horizon // 50):
             # It was right for long: the agent has changed, and old answers are about another one.
-            self._clean = self._level = 0
+            self._clean = self._level = self._refusals = 0
+            self._caution = 1.0
+            self._rechecked = []
             self._search.cloud.forget()
             self._search.restart()
             self._search.refine(**self._stage(0))
+            self._patience = _EXPLORATION
             return
-        self._clean = 0
+        self._refusals += 1
+        if self._search.certified is not None:
+            self._search.refused()
+        self._hear(kept.strategy, window)
+        self._caution = min(1.5 * self._caution, 16.0)
+        if self._refusals < _REFUSALS:
+            self._choose()
+            return
+        self._refusals = 0
+        self._patience = _AGAIN
+        self._search.finished = False
         self._double()
-        counts = np.bincount(window)
-        question = Question(kept.strategy, self._search.accuracy, "commit")
-        accuracy = self._timing.accuracy(len(window), int(counts.max()))
-        self._search.refused()
-        if not self._search.tell(question, int(np.argmax(counts)), accuracy):
-            self._reconcile()
 
     def _recheck_question(self) -> Question | None:
         """Return an old answer that would matter most if it were wrong, to be asked again.
@@ -364,7 +487,9 @@ class VersionSpace:
                 self._clean,
                 self._spent,
             ],
-            "ladder": self._ladder.state(),
+            "commit": [self._patience, self._caution, self._refusals, self._hold],
+            "climb": self._climb.state(),
+            "noticed": [self._at_once, self._latest],
             "rechecked": list(self._rechecked),
             "rounds": dict(self._rounds),
             "contradictions": [[c.round, c.kind, c.share] for c in self._contradictions],
@@ -387,7 +512,9 @@ class VersionSpace:
             self._clean,
             self._spent,
         ) = state["numbers"]
-        self._ladder.restore(state["ladder"])
+        self._patience, self._caution, self._refusals, self._hold = state["commit"]
+        self._climb.restore(state["climb"])
+        self._at_once, self._latest = state["noticed"]
         self._rechecked = list(state["rechecked"])
         self._rounds = dict(state["rounds"])
         self._contradictions = [Contradiction(*entry) for entry in state["contradictions"]]
