@@ -12,6 +12,7 @@ import typer
 
 from stackcast.cli.audit import audit
 from stackcast.cli.games import games
+from stackcast.cli.play import play
 from stackcast.cli.solve import solve
 
 app = typer.Typer(
@@ -21,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(play)
 app.command()(solve)
 app.command()(games)
 app.command()(audit)
