@@ -76,7 +76,7 @@ def inline_svg(svg: str, prefix: str, title: str) -> str:
     from html import escape
 
     body = svg[svg.index("<svg") :]
-    body = re.sub(r'\b(id|xlink:href|href)="(#?)', rf'\1="\2{prefix}-', body)
+    body = re.sub(r'\b(id="|href="#)', rf"\1{prefix}-", body)
     body = body.replace("url(#", f"url(#{prefix}-")
     # The page decides how wide it is.
     body = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", body, count=1)

@@ -226,6 +226,8 @@ def _parameters(played: Played) -> list[tuple[str, str]]:
     ]
     for side in ("principal", "agent"):
         for key, value in t.metadata.get(side, {}).items():
+            if value is None or value == [] or value == [[], []]:
+                continue  # left open
             text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
             rows.append((f"{side}: {key}", text if len(text) <= 80 else text[:77] + "…"))
     rows += [(f"version of {name}", v) for name, v in t.metadata.get("versions", {}).items()]

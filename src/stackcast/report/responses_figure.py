@@ -53,19 +53,19 @@ def draw_responses(transcript: Transcript, game: Any = None, ax: Any = None) -> 
     phases = _draw_phases(transcript, ax, low, height)
     answers = ax.get_legend_handles_labels()
     if phases:
-        ax.add_artist(
-            ax.legend(
-                handles=phases,
-                loc="lower left",
-                bbox_to_anchor=(0, 1.0),
-                ncols=len(phases),
-                frameon=False,
-                fontsize=11,
-                borderpad=0,
-                columnspacing=1.2,
-                handlelength=1.2,
-            )
+        band = ax.legend(
+            handles=phases,
+            loc="lower left",
+            bbox_to_anchor=(0, 1.0),
+            ncols=len(phases),
+            frameon=False,
+            fontsize=11,
+            borderpad=0,
+            columnspacing=1.2,
+            handlelength=1.2,
         )
+        ax.add_artist(band)
+        band.set_clip_on(False)  # outside the axes, and to be given room
     ax.legend(
         *answers,
         title="answers",

@@ -119,12 +119,13 @@ def _draw_ternary(
     regions = ax.get_legend()
     if regions is not None:
         regions.set_loc("upper left")
-        regions.set_bbox_to_anchor((0.86, 1.08))
+        regions.set_bbox_to_anchor((0.86, 1.12))
         ax.add_artist(regions)
+        regions.set_clip_on(False)
     points = np.array([entry.strategy @ CORNERS for entry in explored]).reshape(-1, 2)
     diamond = commitment.strategy @ CORNERS
     star = None if solution is None else solution.strategy @ CORNERS
-    near = ax.inset_axes((0.93, -0.02, 0.42, 0.42))
+    near = ax.inset_axes((0.95, 0.06, 0.42, 0.42))
     draw_triangle(game, None, near, names_beside=True)
     near.get_legend().remove()
     for place in (ax, near):
@@ -138,7 +139,7 @@ def _draw_ternary(
     _zoom(near, diamond, star)
     ax.indicate_inset_zoom(near, edgecolor="black", alpha=1.0)
     ax.legend(
-        handles=entries, loc="upper left", bbox_to_anchor=(0.86, 0.74), frameon=False, fontsize=11
+        handles=entries, loc="upper left", bbox_to_anchor=(0.86, 0.80), frameon=False, fontsize=11
     )
 
 
