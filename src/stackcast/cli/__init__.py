@@ -14,6 +14,7 @@ from stackcast.cli.audit import audit
 from stackcast.cli.games import games
 from stackcast.cli.play import play
 from stackcast.cli.solve import solve
+from stackcast.cli.verify import verify
 
 app = typer.Typer(
     name="stackcast",
@@ -26,6 +27,7 @@ app.command()(play)
 app.command()(solve)
 app.command()(games)
 app.command()(audit)
+app.command()(verify)
 
 
 def main() -> None:

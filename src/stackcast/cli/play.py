@@ -75,7 +75,9 @@ def play(
             show_default=False,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary for programs.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary for programs.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
 ) -> None:
     """Let a principal and an agent play, and report what happened and what it proves.

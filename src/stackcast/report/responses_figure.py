@@ -140,7 +140,9 @@ def _draw_phases(transcript: Transcript, ax: Any, low: float, height: float) -> 
         return []
     colour = {name: _PHASE_COLOURS[i % len(_PHASE_COLOURS)] for i, name in enumerate(names)}
     for name in names:
-        spans = [(start, rounds) for label, start, rounds in phase_spans(transcript) if label == name]
+        spans = [
+            (start, rounds) for label, start, rounds in phase_spans(transcript) if label == name
+        ]
         band = (low - 0.24 * height, 0.16 * height)
         ax.broken_barh(spans, band, facecolors=colour[name], linewidth=0)
     ax.set_ylim(low - 0.27 * height, low + 1.02 * height)

@@ -90,7 +90,9 @@ def _landmarks(
     from matplotlib.lines import Line2D
 
     style: dict[str, Any] = {"linestyle": "", "markeredgecolor": "black"}
-    ax.plot(*diamond, marker="D", markersize=10, color="white", markeredgewidth=2, zorder=7, **style)
+    ax.plot(
+        *diamond, marker="D", markersize=10, color="white", markeredgewidth=2, zorder=7, **style
+    )
     entries = [Line2D([], [], marker="D", color="white", markersize=9, label="commitment", **style)]
     if star is not None:
         ax.plot(*star, marker="*", markersize=15, color="black", markeredgecolor="white", zorder=8)
@@ -102,7 +104,9 @@ def _landmarks(
         entries.append(Line2D([], [], marker="o", color="0.6", markersize=7, label=word, **style))
     if cloud:
         entries.append(
-            Line2D([], [], marker=".", color="#7A1F5C", markersize=7, linestyle="", label="forecasts")
+            Line2D(
+                [], [], marker=".", color="#7A1F5C", markersize=7, linestyle="", label="forecasts"
+            )
         )
     return entries
 
