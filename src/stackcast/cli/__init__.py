@@ -33,7 +33,7 @@ app.command()(verify)
 def main() -> None:
     """Run the program; a mistake of the user is one sentence and exit code 2."""
     try:
-        app()
+        app(prog_name="stackcast")
     except ValueError as error:
         from stackcast._validation import InputError
 

@@ -23,7 +23,8 @@ def build_principal(name: str, game: Any, rounds: int, seed: int, margin: float 
         from stackcast.claims.learning import hand_set
 
         # The theorem's own parameters ask for more rounds than there are atoms.
-        known["theory"] = hand_set(*game.shape, rounds)
+        m, k = game.shape
+        known["theory"] = hand_set(m, k, rounds)
     chosen = {} if margin is None else {"margin": margin}
     return _built("principal", name, kind, known, chosen)
 

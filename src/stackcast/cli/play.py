@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stackcast.cli._screen import complete_agent, complete_game, complete_principal
+
 if TYPE_CHECKING:
     from stackcast.report.play_report import Played
 
@@ -44,9 +46,16 @@ class _Run:
 
 
 def play(
-    game: Annotated[str, typer.Argument(metavar="[GAME]", show_default=False)] = "",
-    principal: Annotated[str, typer.Option(help="Who commits, by name.")] = _PRINCIPAL,
-    agent: Annotated[str, typer.Option(help="Who responds, by name.")] = _AGENT,
+    game: Annotated[
+        str,
+        typer.Argument(metavar="[GAME]", show_default=False, autocompletion=complete_game),
+    ] = "",
+    principal: Annotated[
+        str, typer.Option(help="Who commits, by name.", autocompletion=complete_principal)
+    ] = _PRINCIPAL,
+    agent: Annotated[
+        str, typer.Option(help="Who responds, by name.", autocompletion=complete_agent)
+    ] = _AGENT,
     rounds: Annotated[int, typer.Option(help="How many rounds are played.")] = _ROUNDS,
     seed: Annotated[int, typer.Option(help="The seed of both players' draws.")] = 0,
     feedback: Annotated[

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackcast.cli._screen import complete_claim
+
 if TYPE_CHECKING:
     from stackcast.claims import Finding
 
@@ -16,7 +18,11 @@ def verify(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            "--only", metavar="NAME", help="This claim alone; may be repeated.", show_default=False
+            "--only",
+            metavar="NAME",
+            help="This claim alone; may be repeated.",
+            show_default=False,
+            autocompletion=complete_claim,
         ),
     ] = None,
     full: Annotated[

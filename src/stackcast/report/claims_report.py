@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stackcast._validation import InputError
@@ -105,11 +106,8 @@ def verdict(findings: Sequence[Finding]) -> str:
 
 def write_findings(folder: Path, findings: Sequence[Finding], command: str) -> list[Path]:
     """Write the page, its figures, the findings as JSON and as Markdown; return the files."""
-    figures = {
-        f.name: rendered(lambda figure, c=f.curve: draw_curve(c, figure.subplots()), (7.2, 4.0))
-        for f in findings
-        if f.curve is not None
-    }
+    curves = {f.name: f.curve for f in findings if f.curve is not None}
+    figures = {name: rendered(partial(draw_curve, c), (7.2, 4.0)) for name, c in curves.items()}
     files = [folder / name for name in ("claims.html", "claims.json", "claims.md")]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -136,7 +134,7 @@ def findings_table(findings: Sequence[Finding]) -> dict[str, Any]:
 def findings_page(findings: Sequence[Finding], figures: dict[str, str], command: str) -> str:
     """Return the page."""
     parts = [
-        "<h1>The claims of the paper, measured</h1>",
+        page.title("The claims of the paper, measured"),
         page.paragraph(verdict(findings), "found"),
         page.table(
             ("claim", "where", "measured", "bound", "verdict"),

@@ -50,13 +50,18 @@ def plain_axes(ax: Any) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
+def short_name(name: str, most: int = 26) -> str:
+    """Return a name that a legend has room for."""
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
 def colours_of(count: int) -> list[str]:
     """Return a colour for each of ``count`` actions; they repeat after the seventh."""
     return [COLOURS[y % len(COLOURS)] for y in range(count)]
 
 
-def rendered(draw: Callable[[Any], None], size: tuple[float, float]) -> tuple[str, bytes]:
-    """Draw a figure, on no screen and in nobody's pyplot; return it as SVG text and as PNG."""
+def rendered(draw: Callable[[Any], Any], size: tuple[float, float]) -> tuple[str, bytes]:
+    """Let ``draw`` fill the Axes of a figure on no screen; return it as SVG text and as PNG."""
     load_pyplot()
     import matplotlib
     from matplotlib.figure import Figure
@@ -64,7 +69,7 @@ def rendered(draw: Callable[[Any], None], size: tuple[float, float]) -> tuple[st
     # Names inside the file from its content alone: the same figure is the same file.
     with matplotlib.rc_context({"svg.hashsalt": "stackcast"}):
         figure = Figure(figsize=size, layout="constrained")
-        draw(figure)
+        draw(figure.subplots())
         vector, pixels = io.StringIO(), io.BytesIO()
         figure.savefig(vector, format="svg", dpi=200, metadata={"Date": None})
         figure.savefig(pixels, format="png", dpi=200)

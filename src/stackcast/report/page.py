@@ -17,7 +17,8 @@ _STYLE = """
 body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 60rem; color: var(--ink);
   background: #fff; font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; }
-h2 { font-size: 1.2rem; margin: 2.4rem 0 .6rem; padding-top: .8rem; border-top: 1px solid var(--line); }
+h2 { font-size: 1.2rem; margin: 2.4rem 0 .6rem; padding-top: .8rem;
+  border-top: 1px solid var(--line); }
 p { margin: .5rem 0; max-width: 46rem; }
 .lead { color: var(--soft); }
 .found { font-size: 1.08rem; }
@@ -42,16 +43,21 @@ pre { background: #f5f5f5; padding: .7rem .9rem; overflow-x: auto; border-radius
 VERDICTS = {True: ("holds", "holds"), False: ("FAILED", "failed"), None: ("open", "open")}
 
 
-def page(title: str, parts: Iterable[str]) -> str:
+def page(name: str, parts: Iterable[str]) -> str:
     """Return the page; the parts are HTML."""
     body = "\n".join(parts)
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<link rel="icon" href="data:,">\n'
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<title>{escape(name)}</title>\n<style>{_STYLE}</style>\n</head>\n"
         f"<body>\n{body}\n</body>\n</html>\n"
     )
+
+
+def title(text: str) -> str:
+    """Return the heading of the page."""
+    return f"<h1>{escape(text)}</h1>"
 
 
 def heading(text: str) -> str:

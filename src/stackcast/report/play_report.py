@@ -144,18 +144,16 @@ def play_figures(played: Played) -> dict[str, tuple[str, bytes]]:
     from stackcast.report.utility_figure import draw_utility
 
     t, audit, game = played.transcript, played.audit, played.game
-    draw: dict[str, tuple[Callable[[Any], Any], tuple[float, float]]] = {
-        "strategies": (lambda ax: draw_strategies(t, game, played.solution, ax), (8.0, 4.8)),
-        "utility": (lambda ax: draw_utility(t, audit, game, ax), (8.0, 4.2)),
-        "responses": (lambda ax: draw_responses(t, game, ax), (8.0, 2.8)),
+    draw: dict[str, tuple[Callable[[Any], Any], float]] = {
+        "strategies": (lambda ax: draw_strategies(t, game, played.solution, ax), 4.8),
+        "utility": (lambda ax: draw_utility(t, audit, game, ax), 4.2),
+        "responses": (lambda ax: draw_responses(t, game, ax), 2.8),
     }
     if audit.calibration is not None:
         profile = audit.calibration.profile
-        draw["calibration"] = (lambda ax: draw_profile(profile, ax), (8.0, 4.2))
+        draw["calibration"] = (lambda ax: draw_profile(profile, ax), 4.2)
     return {
-        name: rendered(lambda figure, of=draw[name][0]: of(figure.subplots()), draw[name][1])
-        for name in _CAPTIONS
-        if name in draw
+        name: rendered(draw[name][0], (8.0, draw[name][1])) for name in _CAPTIONS if name in draw
     }
 
 
@@ -186,7 +184,7 @@ def play_page(played: Played, figures: dict[str, tuple[str, bytes]]) -> str:
     """Return the page of a play."""
     t, audit = played.transcript, played.audit
     title = f"{played.game.name or 'game'}: {_name(t, 'principal')} against {_name(t, 'agent')}"
-    parts = [f"<h1>{page.escape(title)}</h1>"]
+    parts = [page.title(title)]
     description = getattr(played.game, "description", "")
     if description:
         parts.append(page.paragraph(description, "lead"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast.regions import BestResponseRegions
-from stackcast.report.figures import COLOURS, load_pyplot
+from stackcast.report.figures import COLOURS, load_pyplot, short_name
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
@@ -67,7 +67,7 @@ def draw_triangle(
         if room > _CHARACTER * len(action) and not names_beside:
             ax.text(*place, action, ha="center", va="center", fontsize=11)
         else:
-            patch.set_label(action)
+            patch.set_label(short_name(action))
             beside.append(patch)
     if beside:
         ax.legend(handles=beside, loc="upper right", frameon=False, title="the agent answers")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stackcast.report.figures import BLUE, GREY, VERMILION, colours_of, new_axes
+from stackcast.report.figures import BLUE, GREY, VERMILION, colours_of, new_axes, short_name
 from stackcast.report.rounds import phase_spans, played_game, stretches
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _draw_shares(transcript: Transcript, game: Any, ax: Any) -> tuple[float, flo
             step="post",
             color=colour,
             linewidth=0,
-            label=name,
+            label=short_name(name),
         )
         base = top
     ax.set_yticks([0, 1], ["0%", "100%"])
@@ -146,4 +146,7 @@ def _draw_phases(transcript: Transcript, ax: Any, low: float, height: float) -> 
         band = (low - 0.24 * height, 0.16 * height)
         ax.broken_barh(spans, band, facecolors=colour[name], linewidth=0)
     ax.set_ylim(low - 0.27 * height, low + 1.02 * height)
-    return [Patch(facecolor=colour[name], edgecolor="black", label=name) for name in names[:6]]
+    return [
+        Patch(facecolor=colour[name], edgecolor="black", label=short_name(name))
+        for name in names[:6]
+    ]

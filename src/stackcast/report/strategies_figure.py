@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stackcast.report.figures import GREY, colours_of, new_axes, plain_axes
+from stackcast.report.figures import GREY, colours_of, new_axes, plain_axes, short_name
 from stackcast.report.regions_figure import CORNERS, draw_line, draw_triangle
 from stackcast.report.rounds import explored_and_committed, played_game, sampled_forecasts
 
@@ -199,7 +199,10 @@ def _draw_along(
     answers, names = ax.get_legend_handles_labels()
     ax.legend(
         handles=[*answers, *entries],
-        labels=[*(f"answer {name!r}" for name in names), *(e.get_label() for e in entries)],
+        labels=[
+            *(f"answer {short_name(name)!r}" for name in names),
+            *(e.get_label() for e in entries),
+        ],
         loc="upper left",
         bbox_to_anchor=(1.0, 1.0),
         frameon=False,
@@ -217,7 +220,7 @@ def _draw_parallel(
 ) -> None:
     from matplotlib.lines import Line2D
 
-    names = [str(name) for name in game.principal_view.principal_actions]
+    names = [short_name(str(name), 20) for name in game.principal_view.principal_actions]
     rows = [entry.strategy for entry in explored] + [commitment.strategy]
     if solution is not None:
         rows.append(solution.strategy)
@@ -265,7 +268,9 @@ def _draw_parallel(
             Line2D([], [], marker="o", color="0.6", markeredgecolor="black", ls="", label=word)
         )
     entries += [
-        Line2D([], [], color=colours[y], linewidth=2.5, label=f"… answered {answers[y]!r}")
+        Line2D(
+            [], [], color=colours[y], linewidth=2.5, label=f"… answered {short_name(answers[y])!r}"
+        )
         for y in drawn[:8]
     ]
     if cloud is not None:
