@@ -110,7 +110,7 @@ class _Play:
 def _plays(full: bool, ties: TieRule) -> tuple[_Play, ...]:
     """Return plays against the calibrated agent, with payoffs in [0, 1] as the theorems have it."""
     sizes = (2, 3, 5) if full else (2, 3)
-    horizons = (20, 200, 2000, 20_000) if full else (20, 200, 2000)
+    horizons = (20, 200, 2000, 5000) if full else (20, 200, 2000)
     games = [f(m, m, s) for s in ((0, 1) if full else (1,)) for m in sizes for f in _FAMILIES]
     games.append(load_game("textbook-commitment").normalised())
     plays = []

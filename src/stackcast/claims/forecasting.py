@@ -38,8 +38,8 @@ def _profile(binning: Binning, outcomes: FloatArray, forecasts: FloatArray) -> C
 
 def _records(full: bool) -> Iterator[tuple[str, Binning, FloatArray, FloatArray]]:
     """Yield hard sequences and adversaries, with the forecasts that were made for them."""
-    sizes = (2, 3, 5, 10) if full else (2, 3)
-    rounds, reactive = (20_000, 4000) if full else (4000, 600)
+    sizes = (2, 3, 5) if full else (2, 3)
+    rounds, reactive = (20_000, 2000) if full else (4000, 600)
     for m in sizes:
         for seed in (0, 1):
             points = stream(seed, "claims", "bins", m).dirichlet(np.ones(m), size=m)

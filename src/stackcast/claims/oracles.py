@@ -94,7 +94,7 @@ def _accepted(m: int, e1: float, e2: float, epochs: int, trials: int) -> float:
 
 def membership_outside(full: bool) -> Measured:
     """Measure how often a strategy that is not deep enough is accepted."""
-    e3, trials = 0.05, (2000 if full else 300)
+    e3, trials = 0.05, (1000 if full else 300)
     shares = {}
     for m in (2, 3, 6, 12, 40):
         e1 = 0.01 / math.sqrt(m)
@@ -184,7 +184,7 @@ def _commitments(
     """Return what Algorithm 3 finds in games where its samples met the optimal region."""
     commitments = []
     for m in (2, 3, 4) if full else (2, 3):
-        for seed in range(8 if full else 4):
+        for seed in range(6 if full else 4):
             game, best = _regular_game(m, seed)
             theory = _by_hand(game)
             oracle = ExactOracle(game.agent_view, ambiguous=1e-5, seed=seed)
