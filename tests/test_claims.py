@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pexpect  # type: ignore[import-untyped]
 import pytest
 
 import stackcast as sc
@@ -98,6 +99,20 @@ def test_the_verb_prints_writes_and_refuses(tmp_path: Path) -> None:
     wrong = run("--only", "nothing")
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("stackcast: --only: expected one of 'upper-bound'")
+
+
+def test_ctrl_c_ends_all_processes_without_a_traceback(tmp_path: Path) -> None:
+    code = "from stackcast.cli import main; main()"
+    child = pexpect.spawn(
+        sys.executable, ["-c", code, "verify", "--workers", "2"], timeout=120, encoding="utf-8"
+    )
+    child.expect("claims")
+    child.sendintr()
+    child.expect("stopped")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 130
+    assert "Traceback" not in child.before
 
 
 def test_a_failed_claim_is_shown_as_failed_with_the_exit_code_to_match(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pexpect
+import pexpect  # type: ignore[import-untyped]
 import pytest
 
 import stackcast as sc
@@ -161,7 +161,8 @@ def test_a_narrow_window(tmp_path: Path) -> None:
         (["--feedback", "neither"], "feedback: expected one of 'strategy', 'action'"),
         (["--rounds", "0"], "expected a whole number of at least 1"),
         (["--resume", "nowhere"], "nowhere: expected the folder of a run that was stopped"),
-        (["inspection", "--resume", "nowhere"], "--resume: expected a folder, without GAME"),
+        (["inspection", "--resume", "nowhere"], "--resume: expected a folder and nothing"),
+        (["--resume", "nowhere", "--seed", "1"], "found seed as well"),
     ],
 )
 def test_a_mistake_is_one_sentence(

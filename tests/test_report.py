@@ -86,7 +86,7 @@ def test_the_average_line_ends_at_the_audit_s_average_and_the_certificate_is_abo
 def test_what_was_explored_comes_in_order_and_without_the_commitment() -> None:
     game = GAMES["two"]()
     labels = ["explore", "explore", "commit", "explore", "commit"]
-    strategies = [[1, 0], [1, 0], [0.5, 0.5], [0, 1], [0.4, 0.6]]
+    strategies = [[1.0, 0.0], [1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.4, 0.6]]
     t = sc.Transcript.from_rounds(strategies, [0, 0, 1, 1, 1], phases=labels, game=game)
     explored, commitment = explored_and_committed(t)
     assert [entry.strategy.tolist() for entry in explored] == [[1, 0], [0, 1]]

@@ -46,6 +46,7 @@ class _Run:
 
 
 def play(
+    context: typer.Context,
     game: Annotated[
         str,
         typer.Argument(metavar="[GAME]", show_default=False, autocompletion=complete_game),
@@ -110,8 +111,11 @@ def play(
 
     _need_tables_and_figures()
     if resume is not None:
-        if game or out is not None:
-            raise InputError("--resume", "a folder, without GAME and --out", "both")
+        for name in ("game", "out", *_Run.__dataclass_fields__):
+            source = context.get_parameter_source(name)
+            if source is not None and source.name == "COMMANDLINE":
+                expected = "a folder and nothing that says what to play"
+                raise InputError("--resume", expected, f"{name} as well")
         folder, (run, chosen) = resume, _stopped_run(resume)
     else:
         from stackcast.games import DEFAULT_GAME, load_game

@@ -61,7 +61,11 @@ def verify(
     names = claim_names() if only is None else [one_of("--only", n, claim_names()) for n in only]
     if out is not None:
         _make(out)
-    findings = _found(names, full, workers, shown=not quiet)
+    try:
+        findings = _found(names, full, workers, shown=not quiet)
+    except KeyboardInterrupt:
+        print("stackcast: stopped.", file=sys.stderr)
+        raise typer.Exit(130) from None
     if out is not None:
         from stackcast.report.claims_report import write_findings
 
