@@ -5,6 +5,8 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import pytest
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
@@ -16,3 +18,18 @@ def test_a_real_stream_with_a_drift_is_recalibrated() -> None:
     assert corrected["verdict"] == "calibrated within rate"
     assert corrected["error_over_rate"][1] < 1 < 3 < original["error_over_rate"][0]
     assert corrected["squared_error"] < original["squared_error"] - 0.01
+
+
+def test_only_agents_that_trust_averages_are_milked(tmp_path: Path) -> None:
+    earned = runpy.run_path(str(EXAMPLES / "milk_averages.py"))["main"](tmp_path)
+    assert min(earned["FollowTheLeader"], earned["Hedge"]) > 0.7
+    assert max(earned["Calibrated"], earned["BlumMansour"], earned["NonAdaptive"]) < 0.5
+    assert (tmp_path / "milk_averages.png").stat().st_size > 10_000
+
+
+def test_learning_is_worth_nearly_as_much_as_being_told(tmp_path: Path) -> None:
+    earned = runpy.run_path(str(EXAMPLES / "learn_commitment.py"))["main"](tmp_path)
+    told, learned, _ = earned.values()
+    assert told <= 2.5
+    assert learned == pytest.approx(told, abs=0.3)  # payoffs from 0 to 3
+    assert (tmp_path / "learn_commitment.png").stat().st_size > 10_000

@@ -155,9 +155,15 @@ def test_a_narrow_window(tmp_path: Path) -> None:
         (["--out", "a-file/folder"], "expected a folder that can be written to"),
         (["no-such-game"], "no-such-game"),
         (["--agent", "Nobody"], "agents: expected one of AdaptiveHedge"),
-        (["--principal", "Fixed"], "Fixed, which needs strategy"),
-        (["--principal", "GridBandit", "--margin", "0.1"], "--margin: expected a choice that"),
-        (["--agent", "BestResponse", "--feedback", "action"], "--feedback: expected a choice"),
+        (["--principal", "Fixed"], "settings of Fixed: expected a value of strategy"),
+        (
+            ["--principal", "GridBandit", "--margin", "0.1"],
+            "settings of GridBandit: expected some of",
+        ),
+        (
+            ["--agent", "BestResponse", "--feedback", "action"],
+            "settings of BestResponse: expected some of",
+        ),
         (["--feedback", "neither"], "feedback: expected one of 'strategy', 'action'"),
         (["--rounds", "0"], "expected a whole number of at least 1"),
         (["--resume", "nowhere"], "nowhere: expected the folder of a run that was stopped"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         protocol,
         regions,
         solvers,
+        sweeps,
     )
     from stackcast._validation import InputError
     from stackcast.auditing import Audit, audit
@@ -60,6 +61,7 @@ _ROOMS = (
     "protocol",
     "regions",
     "solvers",
+    "sweeps",
 )
 
 __all__ = [
@@ -88,6 +90,7 @@ __all__ = [
     "save_game",
     "solve",
     "solvers",
+    "sweeps",
 ]
 
 

@@ -27,7 +27,7 @@ _registry = Registry(
         "QuantalResponse": QuantalResponse,
     },
 )
-find, names = _registry.find, _registry.names
+find, make, names, origin = _registry.find, _registry.make, _registry.names, _registry.origin
 
 __all__ = [
     "AdaptiveHedge",
@@ -40,5 +40,7 @@ __all__ = [
     "NonAdaptive",
     "QuantalResponse",
     "find",
+    "make",
     "names",
+    "origin",
 ]

@@ -14,6 +14,7 @@ from stackcast.cli.audit import audit
 from stackcast.cli.games import games
 from stackcast.cli.play import play
 from stackcast.cli.solve import solve
+from stackcast.cli.sweep import sweep, tournament
 from stackcast.cli.verify import verify
 
 app = typer.Typer(
@@ -28,6 +29,8 @@ app.command()(solve)
 app.command()(games)
 app.command()(audit)
 app.command()(verify)
+app.command()(sweep)
+app.command()(tournament)
 
 
 def main() -> None:

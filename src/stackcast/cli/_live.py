@@ -45,6 +45,8 @@ class LivePlay:
         if responses.ndim == 1:
             self._earned += float(self._view.utilities(block.strategy)[responses].sum())
             self._count_errors(block, answers)
+        else:
+            self._earned += float(self._view.utilities(block.strategy, responses).sum())
         now = time.monotonic()
         if self._live is not None and now - self._shown_at > _PAUSE:
             self._shown_at = now

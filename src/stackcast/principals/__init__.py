@@ -36,7 +36,7 @@ _registry = Registry(
         "VersionSpace": VersionSpace,
     },
 )
-find, names = _registry.find, _registry.names
+find, make, names, origin = _registry.find, _registry.make, _registry.names, _registry.origin
 
 __all__ = [
     "Answer",
@@ -62,7 +62,9 @@ __all__ = [
     "ask_oracle",
     "find",
     "learn_commitment",
+    "make",
     "membership_opt",
     "names",
+    "origin",
     "search_payoffs",
 ]

@@ -12,6 +12,7 @@ import numpy as np
 from stackcast._validation import InputError
 from stackcast.report import page
 from stackcast.report.figures import inline_svg, rendered
+from stackcast.report.rounds import action_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +69,8 @@ class Played:
             f"Over {T:,} rounds the principal earned {audit.average_utility:.4g} a round of a "
             f"possible {audit.value:.4g} (V*)."
         )
-        before, after = audit.exploration, audit.commitment
+        # An audit of a continuous game has phases only.
+        before, after = (getattr(audit, name, None) for name in ("exploration", "commitment"))
         if before is not None and after is not None:
             told.append(
                 f"{100 * before.rounds / T:.2g}% of the rounds were spent exploring, which cost "
@@ -88,7 +90,8 @@ class Played:
         """Return the summary as JSON can hold it."""
         result = self.result
         actions = self.game.agent_view.agent_actions
-        answer = result.response
+        answer: Any = result.response
+        listed = answer is not None and len(actions) > 0
         return {
             "game": self.game.name,
             "fingerprint": self.transcript.fingerprint,
@@ -99,8 +102,8 @@ class Played:
             **self.transcript.metadata,
             "result": {
                 "strategy": _plain(np.asarray(result.strategy).tolist()),
-                "response": answer,
-                "response_name": None if answer is None else str(actions[answer]),
+                "response": answer if answer is None or listed else np.asarray(answer).tolist(),
+                "response_name": str(actions[answer]) if listed else None,
                 "value": _plain(result.value),
                 "margin": _plain(result.margin),
                 "upper_bound": _plain(result.upper_bound),
@@ -229,10 +232,10 @@ def _parameters(played: Played) -> list[tuple[str, str]]:
             text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
             rows.append((f"{side}: {key}", text if len(text) <= 80 else text[:77] + "…"))
     rows += [(f"version of {name}", v) for name, v in t.metadata.get("versions", {}).items()]
-    names = played.game.principal_view.principal_actions
+    names = action_names(played.game)
     result = np.asarray(played.result.strategy)
     mixture = ", ".join(
-        f"{name} {p:.4g}" for name, p in zip(names, result.tolist(), strict=False) if p > 5e-5
+        f"{name} {p:.4g}" for name, p in zip(names, result.tolist(), strict=False) if abs(p) > 5e-5
     )
     rows.append(("the principal's commitment", mixture))
     return rows

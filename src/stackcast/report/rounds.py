@@ -38,11 +38,23 @@ def played_game(transcript: Transcript, game: Any = None) -> Any:
     return found
 
 
+def action_names(game: Any) -> list[str]:
+    """Return the names of a strategy's coordinates."""
+    view = game.principal_view
+    names = getattr(view, "principal_actions", None) or getattr(view, "principal_features", ())
+    return [str(name) for name in names] or [f"{j + 1}" for j in range(game.space.dimension)]
+
+
 def utilities_of(transcript: Transcript, game: Any) -> FloatArray:
     """Return the principal's utility in every round."""
-    by_block = game.principal_view.utilities(transcript.block_strategies)
+    view, answers = game.principal_view, transcript.compact_responses
+    if answers.ndim == 2:  # a continuous game: utilities of one strategy and many points
+        ends = np.cumsum(transcript.block_rounds)
+        spans = zip(transcript.block_strategies, ends - transcript.block_rounds, ends, strict=True)
+        return np.concatenate([view.utilities(h, answers[a:b]) for h, a, b in spans])
+    by_block = view.utilities(transcript.block_strategies)
     blocks = np.repeat(np.arange(len(by_block)), transcript.block_rounds)
-    utilities: FloatArray = by_block[blocks, transcript.compact_responses]
+    utilities: FloatArray = by_block[blocks, answers]
     return utilities
 
 

@@ -8,7 +8,12 @@ import numpy as np
 
 from stackcast.report.figures import GREY, colours_of, new_axes, plain_axes, short_name
 from stackcast.report.regions_figure import CORNERS, draw_line, draw_triangle
-from stackcast.report.rounds import explored_and_committed, played_game, sampled_forecasts
+from stackcast.report.rounds import (
+    action_names,
+    explored_and_committed,
+    played_game,
+    sampled_forecasts,
+)
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
@@ -220,7 +225,7 @@ def _draw_parallel(
 ) -> None:
     from matplotlib.lines import Line2D
 
-    names = [short_name(str(name), 20) for name in game.principal_view.principal_actions]
+    names = [short_name(name, 20) for name in action_names(game)]
     rows = [entry.strategy for entry in explored] + [commitment.strategy]
     if solution is not None:
         rows.append(solution.strategy)

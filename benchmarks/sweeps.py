@@ -1,0 +1,90 @@
+"""What a sweep adds to its plays: how busy the cores are, how memory grows, one worker against two.
+
+Plays of about 50 ms (``Calibrated`` on a 3×3 game, as many rounds as that takes here) and plays
+that take next to nothing. Ratios within one run: ``python -m benchmarks sweeps``.
+"""
+
+from __future__ import annotations
+
+import resource
+import tempfile
+import time
+from typing import Any
+
+from stackcast.sweeps import Specification, load, sweep
+from stackcast.sweeps.plays import run_play
+
+PLAYS, MANY = 120, 10_000
+
+
+def specification(agent: str, rounds: int, seeds: int) -> Specification:
+    return Specification.of(
+        {
+            "rounds": rounds,
+            "seeds": seeds,
+            "games": [{"generator": "uniform", "m": 3, "k": 3}],
+            "principals": [{"name": "UniformExplore"}],
+            "agents": [{"name": agent}],
+            "metrics": ["average_utility"],
+        }
+    )
+
+
+def rounds_of(milliseconds: float) -> int:
+    """Return how many rounds against ``Calibrated`` take so long here."""
+    task = next(specification("Calibrated", 20_000, 1).plays()).task()
+    run_play(task)
+    return int(20_000 * milliseconds / (1000 * run_play(task)["seconds"]))
+
+
+def timed(workers: int, rounds: int, plays: int) -> tuple[float, float]:
+    """Return the seconds of a sweep and the seconds of its plays, with workers already started."""
+    with tempfile.TemporaryDirectory() as folder:
+        sweep(specification("Calibrated", rounds + 1, 4 * workers), folder, workers=workers)
+        with tempfile.TemporaryDirectory() as real:
+            start = time.perf_counter()
+            sweep(specification("Calibrated", rounds, plays), real, workers=workers)
+            return time.perf_counter() - start, float(load(real)["seconds"].sum())
+
+
+def memory(plays: int) -> dict[str, float]:
+    """Return the peak of this process's memory after a tenth of the plays and after all, in MB."""
+    peaks = []
+
+    def watch(standing: Any) -> None:
+        if standing.done in (plays // 10, plays):
+            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        sweep(specification("BestResponse", 20, plays), folder, workers=2, watch=watch)
+        took = time.perf_counter() - start
+    return {
+        "plays": plays,
+        "megabytes_after_a_tenth": round(peaks[0], 1),
+        "megabytes_after_all": round(peaks[1], 1),
+        "milliseconds_a_play": round(1000 * took / plays, 2),
+    }
+
+
+def main() -> dict[str, Any]:
+    """Return the tables."""
+    rounds = rounds_of(50)
+    table = {}
+    for workers in (1, 2):
+        wall, inside = timed(workers, rounds, PLAYS)
+        table[str(workers)] = {
+            "plays_a_second": round(PLAYS / wall, 2),
+            "milliseconds_a_play": round(1000 * inside / PLAYS, 1),
+            "busy": round(inside / (workers * wall), 3),
+        }
+        print(workers, "workers:", table[str(workers)], flush=True)
+    one, two = (table[w]["plays_a_second"] for w in ("1", "2"))
+    many = memory(MANY)
+    print(many, flush=True)
+    return {
+        "rounds": rounds,
+        "workers": table,
+        "two_over_one": round(two / one, 3),
+        "memory": many,
+    }

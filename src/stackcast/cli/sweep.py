@@ -1,0 +1,215 @@
+"""``stackcast sweep`` and ``stackcast tournament``: many plays."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from stackcast.sweeps import Specification, Standing
+
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Where rows and report go.", show_default=False),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", help="Processes; by default one for each core.", show_default=False),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler", metavar="ADDRESS", help="Use the workers of a Dask scheduler instead."
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only say how many plays, and about how long.")
+]
+Retry = Annotated[bool, typer.Option("--retry-failed", help="Play again what failed before.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
+
+
+def sweep(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="What to play.")],
+    out: Out = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    dry_run: DryRun = False,
+    retry_failed: Retry = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Play every combination of games, principals, agents, lengths and seeds.
+
+    A restart goes on where the last run stopped; several runs may share a folder. The rows are
+    Parquet files; stackcast.sweeps.load(folder) reads them. The exit code is 1 if plays failed.
+
+    Examples:
+
+        stackcast sweep compare.toml --dry-run
+
+        stackcast sweep compare.toml --out results --workers 8
+
+        stackcast sweep compare.toml --scheduler tcp://10.0.0.1:8786
+    """
+    from stackcast._validation import InputError
+
+    try:
+        from stackcast.sweeps import read_specification
+    except ModuleNotFoundError as error:
+        expected = "joblib and pydantic (pip install 'stackcast[sweeps]')"
+        raise InputError("sweep", expected, f"no {error.name}") from None
+    specification = read_specification(spec)
+    folder = out or Path(f"{spec.stem}-results")
+    _run(specification, folder, workers, scheduler, dry_run, retry_failed, as_json, quiet)
+
+
+def tournament(
+    rounds: Annotated[int, typer.Option("--rounds", help="Rounds of each play.")] = 20_000,
+    seeds: Annotated[int, typer.Option("--seeds", help="Plays of each pair on each game.")] = 3,
+    out: Out = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    dry_run: DryRun = False,
+    retry_failed: Retry = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Let every principal play every agent on every game of the catalogue, and rank them.
+
+    Examples:
+
+        stackcast tournament --rounds 2000 --seeds 1
+
+        stackcast tournament --out cup --json
+    """
+    from stackcast._validation import whole_number
+    from stackcast.sweeps import tournament_specification
+
+    whole_number("--rounds", rounds, at_least=1)
+    whole_number("--seeds", seeds, at_least=1)
+    specification = tournament_specification(rounds, seeds)
+    folder = out or Path("tournament-results")
+    _run(specification, folder, workers, scheduler, dry_run, retry_failed, as_json, quiet)
+
+
+def _run(
+    specification: "Specification",
+    folder: Path,
+    workers: int | None,
+    scheduler: str | None,
+    dry_run: bool,
+    retry_failed: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    from stackcast import sweeps
+    from stackcast.cli._screen import print_json, screen
+    from stackcast.report.sweep_report import sweep_tables, write_sweep_report
+
+    if dry_run:
+        seconds = sweeps.estimate(specification, workers)
+        if as_json:
+            print_json({"plays": len(specification), "seconds": seconds})
+        else:
+            screen().print(f"{len(specification):,} plays, about {_duration(seconds)}.")
+        return
+    standing = _watched(specification, folder, workers, scheduler, retry_failed, quiet or as_json)
+    rows = sweeps.load(folder)
+    report = write_sweep_report(folder, rows)
+    failed = list(sweeps.failures(rows))
+    if as_json:
+        print_json(
+            {
+                "plays": standing.plays,
+                "found": standing.found,
+                "done": standing.done,
+                "failed": len(failed),
+                "deaths": standing.deaths,
+                "seconds": standing.seconds,
+                "folder": str(folder),
+                "report": str(report),
+                "ranking": sweeps.ranking(rows).fill_nan(None).to_dicts(),
+            }
+        )
+    elif not quiet:
+        console = screen()
+        for table in sweep_tables(rows):
+            console.print(table)
+        for played, error in failed[:5]:
+            console.print(f"failed: {played}: {error}", markup=False)
+        console.print(_sentence(standing, len(failed)), f"See {report}.")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _watched(
+    specification: "Specification",
+    folder: Path,
+    workers: int | None,
+    scheduler: str | None,
+    retry_failed: bool,
+    quiet: bool,
+) -> "Standing":
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    from stackcast.sweeps import sweep as run_sweep
+
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("plays"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[failed]}"),
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
+    ) as bar:
+        shown = bar.add_task("plays", total=None, rate="", failed="")
+
+        def watch(standing: "Standing") -> None:
+            rate = f"{standing.done / standing.seconds:.1f} a second" if standing.done else ""
+            failed = f"{standing.failed} failed" if standing.failed else ""
+            done = standing.found + standing.done
+            bar.update(shown, total=standing.plays, completed=done, rate=rate, failed=failed)
+
+        try:
+            return run_sweep(
+                specification,
+                folder,
+                workers=workers,
+                scheduler=scheduler,
+                retry_failed=retry_failed,
+                watch=watch,
+            )
+        except KeyboardInterrupt:
+            bar.stop()
+            console.print(f"Stopped. What is done is in {folder}; the same command goes on.")
+            raise typer.Exit(130) from None
+
+
+def _sentence(standing: "Standing", failed: int) -> str:
+    parts = [f"{standing.done:,} plays in {_duration(standing.seconds)}"]
+    if standing.found:
+        parts.append(f"{standing.found:,} were done before")
+    if failed:
+        parts.append(f"{failed:,} failed")
+    if standing.deaths:
+        parts.append(f"{standing.deaths} workers died and were replaced")
+    return "; ".join(parts) + "."
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

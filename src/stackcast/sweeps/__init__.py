@@ -1,0 +1,24 @@
+"""Many plays: a specification, runners on one machine or on a cluster, a store of results.
+
+The same specification gives the same rows, bit for bit, whether the plays run one after the other,
+in processes or on a cluster: a play is determined by what it is, not by when it runs.
+"""
+
+from stackcast.sweeps.running import Standing, estimate, sweep
+from stackcast.sweeps.specification import Specification, read_specification
+from stackcast.sweeps.store import Store, failures, load
+from stackcast.sweeps.summaries import ranking, summary, tournament_specification
+
+__all__ = [
+    "Specification",
+    "Standing",
+    "Store",
+    "estimate",
+    "failures",
+    "load",
+    "ranking",
+    "read_specification",
+    "summary",
+    "sweep",
+    "tournament_specification",
+]
