@@ -135,6 +135,13 @@ def _plays(full: bool, ties: TieRule) -> tuple[_Play, ...]:
     return tuple(plays)
 
 
+def _share(value: float, allowed: float) -> float:
+    """Return the part of what is allowed; where nothing is, anything but rounding is too much."""
+    if allowed > 0:
+        return value / allowed
+    return 0.0 if value <= 1e-9 else math.inf
+
+
 def _upper_bound(full: bool, ties: TieRule) -> Measured:
     def allowed(p: _Play) -> float:
         noise = math.sqrt(math.log(1 / _CHANCE) / p.rounds) if ties == "random" else 0.0
@@ -145,7 +152,7 @@ def _upper_bound(full: bool, ties: TieRule) -> Measured:
     of_length = {n: [p for p in plays if p.rounds == n] for n in lengths}
     beyond = max(p.excess for p in plays)
     return Measured(
-        max(p.excess / allowed(p) for p in plays),
+        max(_share(p.excess, allowed(p)) for p in plays),
         1.0,
         f"{len(plays)} plays of adversarial principals against Calibrated, ties {ties}",
         f"the largest average beyond V* is {max(beyond, 0.0):.3g}",
@@ -171,7 +178,7 @@ def _swap_regret(full: bool, ties: TieRule) -> Measured:
 
     plays = _plays(full, ties)
     return Measured(
-        max(p.swap_regret / allowed(p) for p in plays),
+        max(_share(p.swap_regret, allowed(p)) for p in plays),
         1.0,
         f"{len(plays)} plays of adversarial principals against Calibrated, ties {ties}",
         f"the largest swap regret a round is {max(p.swap_regret / p.rounds for p in plays):.3g}",

@@ -41,7 +41,7 @@ def played_game(transcript: Transcript, game: Any = None) -> Any:
 def action_names(game: Any) -> list[str]:
     """Return the names of a strategy's coordinates."""
     view = game.principal_view
-    names = getattr(view, "principal_actions", None) or getattr(view, "principal_features", ())
+    names: Any = getattr(view, "principal_actions", ()) or getattr(view, "principal_features", ())
     return [str(name) for name in names] or [f"{j + 1}" for j in range(game.space.dimension)]
 
 
