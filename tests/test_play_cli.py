@@ -51,10 +51,27 @@ def plain(text: str) -> list[str]:
     return [line.rpartition("\r")[2] for line in text.replace("\r\n", "\n").split("\n")]
 
 
-def test_a_short_play_writes_all_that_is_promised(tmp_path: Path) -> None:
-    result = run(*SHORT, "--seed", "3", "--json", cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
-    summary = json.loads(result.stdout)
+def inside(
+    arguments: list[str],
+    cwd: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> tuple[int, str, str]:
+    """Run the program in this process, which has loaded everything already."""
+    monkeypatch.chdir(cwd)
+    monkeypatch.setattr(sys, "argv", ["stackcast", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    said = capsys.readouterr()
+    return int(end.value.code or 0), said.out, said.err
+
+
+def test_a_short_play_writes_all_that_is_promised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = inside([*SHORT, "--seed", "3", "--json"], tmp_path, monkeypatch, capsys)
+    assert code == 0, err
+    summary = json.loads(out)
     folder = tmp_path / "textbook-commitment-3"
     written = {file.name for file in folder.iterdir()}
     figures = ("strategies", "utility", "calibration", "responses")
@@ -77,23 +94,8 @@ def test_a_short_play_writes_all_that_is_promised(tmp_path: Path) -> None:
     # The command in the summary makes the same play again.
     again = shlex.split(summary["command"])[1:]
     again[again.index("--out") + 1] = "again"
-    assert run(*again, "--quiet", cwd=tmp_path).stdout == ""
+    assert inside([*again, "--quiet"], tmp_path, monkeypatch, capsys)[:2] == (0, "")
     assert sc.Transcript.load(tmp_path / "again" / "transcript.parquet") == t
-
-
-def inside(
-    arguments: list[str],
-    cwd: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> tuple[int, str, str]:
-    """Run the program in this process, which has loaded everything already."""
-    monkeypatch.chdir(cwd)
-    monkeypatch.setattr(sys, "argv", ["stackcast", *arguments])
-    with pytest.raises(SystemExit) as end:
-        main()
-    said = capsys.readouterr()
-    return int(end.value.code or 0), said.out, said.err
 
 
 def test_words_and_guarantees_without_colours_when_nobody_looks(
@@ -108,7 +110,9 @@ def test_words_and_guarantees_without_colours_when_nobody_looks(
     assert "Report: textbook-commitment-0/report.html" in out
 
 
-def test_ctrl_c_keeps_what_was_played_and_resume_goes_on(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_was_played_and_resume_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["play", "textbook-commitment", "--principal", "GridBandit", "--rounds", "120000"]
     child = terminal(*arguments, "--out", "run", cwd=tmp_path)
     child.expect("earned")
@@ -122,11 +126,11 @@ def test_ctrl_c_keeps_what_was_played_and_resume_goes_on(tmp_path: Path) -> None
     assert 0 < part.rounds < 120_000
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["complete"] is False
     # It is not run over.
-    result = run(*arguments, "--out", "run", cwd=tmp_path)
-    assert result.returncode == 2
-    assert "without a stopped run" in result.stderr
-    result = run("play", "--resume", "run", "--quiet", cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
+    code, _, err = inside([*arguments, "--out", "run"], tmp_path, monkeypatch, capsys)
+    assert code == 2
+    assert "without a stopped run" in err
+    code, _, err = inside(["play", "--resume", "run", "--quiet"], tmp_path, monkeypatch, capsys)
+    assert code == 0, err
     whole = sc.Transcript.load(tmp_path / "run" / "transcript.parquet")
     game = sc.load_game("textbook-commitment")
     assert whole == sc.play(
