@@ -186,13 +186,11 @@ def findings_markdown(findings: Sequence[Finding], command: str) -> str:
     corrected = [f for f in findings if f.correction]
     lines += ["", "## What had to be corrected", ""]
     lines += [f"- **{f.name}** ({f.where}): {f.correction}" for f in corrected]
-    lines += ["", "The other claims hold as they are printed.", ""]
+    lines += ["", "The other claims are measured as they are printed.", ""]
     for f in findings:
         lines += [f"## {f.name}", "", f"{f.where}. {f.statement}", ""]
         lines.append(f"- measured: {f.quantity} = {f.measured:.4g}, {f.relation} {f.bound:.4g}")
         lines.append(f"- run: {f.ran}")
         lines += [f"- also: {f.note}"] if f.note else []
         lines.append("")
-    return (
-        "\n".join(line.replace("*", "\\*") if "V*" in line else line for line in lines[:-1]) + "\n"
-    )
+    return "\n".join(lines[:-1]).replace("V*", "V\\*") + "\n"
