@@ -153,7 +153,8 @@ def _upper_bound(full: bool, ties: TieRule) -> Measured:
 
     plays = _plays(full, ties)
     lengths = sorted({p.rounds for p in plays})
-    of_length = {n: [p for p in plays if p.rounds == n] for n in lengths}
+    # At each length the play that came out best for the principal, with its own bound.
+    top = [max((p for p in plays if p.rounds == n), key=lambda p: p.excess) for n in lengths]
     beyond = max(p.excess for p in plays)
     return Measured(
         max(_share(p.excess, allowed(p)) for p in plays),
@@ -164,8 +165,8 @@ def _upper_bound(full: bool, ties: TieRule) -> Measured:
             "rounds T",
             "average utility − V*",
             tuple(float(n) for n in lengths),
-            tuple(max(p.excess for p in of_length[n]) for n in lengths),
-            tuple(min(allowed(p) for p in of_length[n]) for n in lengths),
+            tuple(p.excess for p in top),
+            tuple(allowed(p) for p in top),
         ),
     )
 
