@@ -227,7 +227,7 @@ def optimisation(full: bool) -> Measured:
     """Measure how far below a region's optimum optimisation by membership ends."""
     worst, most, count, missed = -math.inf, 0, 0, 0
     accuracy, tolerance = 1e-5, 0.02
-    for seed in range(20 if full else 6):
+    for seed in range(60 if full else 20):
         game = competing(3, 3, seed)
         regions = BestResponseRegions(game)
         for y in range(3):
