@@ -281,3 +281,24 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
     )
     assert outcome.returncode == 0, outcome.stderr
     assert int(outcome.stdout) < 700
+
+
+def test_a_watcher_sees_every_round_and_may_end_the_run(tmp_path: Path) -> None:
+    """What it ends is a beginning of the whole run, and the checkpoint goes on from there."""
+
+    def players() -> tuple[Any, Any]:
+        principal = PhaseSwitch(GAME.principal_view, [[1, 0, 0], [0, 1, 0]], [3000, 5000])
+        return principal, Hedge(GAME.agent_view, seed=2)
+
+    seen: list[int] = []
+
+    def watch(block: Block, answers: Responses) -> bool:
+        seen.append(block.rounds)
+        assert len(answers.responses) == block.rounds
+        return sum(seen) >= 4000
+
+    whole = play(*players(), 8000, GAME)
+    part = play(*players(), 8000, GAME, checkpoint=tmp_path / "c", watch=watch)
+    assert part.rounds == sum(seen) < 8000
+    np.testing.assert_array_equal(part.responses, whole.responses[: part.rounds])
+    assert play(*players(), 8000, GAME, checkpoint=tmp_path / "c") == whole

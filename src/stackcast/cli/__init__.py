@@ -12,8 +12,10 @@ import typer
 
 from stackcast.cli.audit import audit
 from stackcast.cli.games import games
+from stackcast.cli.play import play
 from stackcast.cli.solve import solve
 from stackcast.cli.sweep import sweep, tournament
+from stackcast.cli.verify import verify
 
 app = typer.Typer(
     name="stackcast",
@@ -22,9 +24,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(play)
 app.command()(solve)
 app.command()(games)
 app.command()(audit)
+app.command()(verify)
 app.command()(sweep)
 app.command()(tournament)
 
@@ -32,7 +36,7 @@ app.command()(tournament)
 def main() -> None:
     """Run the program; a mistake of the user is one sentence and exit code 2."""
     try:
-        app()
+        app(prog_name="stackcast")
     except ValueError as error:
         from stackcast._validation import InputError
 

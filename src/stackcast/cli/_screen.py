@@ -25,6 +25,34 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def complete_game(incomplete: str) -> list[str]:
+    """Return the games of the catalogue that begin so, for the shell."""
+    from stackcast.games import catalogue
+
+    return [name for name in catalogue() if name.startswith(incomplete)]
+
+
+def complete_principal(incomplete: str) -> list[str]:
+    """Return the principals whose names begin so."""
+    from stackcast import principals
+
+    return [name for name in principals.names() if name.startswith(incomplete)]
+
+
+def complete_agent(incomplete: str) -> list[str]:
+    """Return the agents whose names begin so."""
+    from stackcast import agents
+
+    return [name for name in agents.names() if name.startswith(incomplete)]
+
+
+def complete_claim(incomplete: str) -> list[str]:
+    """Return the claims whose names begin so."""
+    from stackcast.claims import claim_names
+
+    return [name for name in claim_names() if name.startswith(incomplete)]
+
+
 @contextmanager
 def compiling_said() -> Iterator[None]:
     """Say on standard error when something is being compiled, which only a first run needs."""

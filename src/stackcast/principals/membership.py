@@ -5,6 +5,7 @@ All are searches: generators that yield questions and are sent answers.
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -163,11 +164,12 @@ def _facet(
     for tangent in tangents:
         reach, found = _WIDE, None
         while found is None and reach > _ABOVE_NOISE * accuracy:
-            for side in (1.0, -1.0):
+            # A facet that runs nearly along the line is crossed far away only.
+            for stretch, side in product((2.0, 8.0, 32.0), (1.0, -1.0)):
                 found = yield from _parallel(
                     boundary + side * reach * tangent,
                     along,
-                    2 * reach,
+                    stretch * reach,
                     (response, neighbour),
                     space,
                     accuracy,

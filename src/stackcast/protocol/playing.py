@@ -15,6 +15,7 @@ from stackcast.protocol.recording import Recorder
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
     from types import TracebackType
 
     from rich.progress import Progress, TaskID
@@ -41,6 +42,7 @@ def play(
     every: int | None = None,
     forecasts: bool = True,
     progress: bool | None = None,
+    watch: Callable[[Block, Responses], bool | None] | None = None,
 ) -> Transcript:
     """Let a principal and an agent play, and return what happened.
 
@@ -64,6 +66,9 @@ def play(
     progress : bool, optional
         Whether to show a progress bar; by default if the run takes more than two seconds and the
         output is a terminal.
+    watch : callable, optional
+        Is shown every piece of a block with its answers, after they are recorded. If it returns
+        True the run ends there: a checkpoint is made, and what was played so far is returned.
 
     Examples
     --------
@@ -109,7 +114,8 @@ def play(
             block, done = safe.resume(principal, agent, recorder, committed)
         with _Bar(total, progress) as bar:
             pace = _Pace(every)
-            while recorder.played < total:
+            stopped = False
+            while recorder.played < total and not stopped:
                 if block is None:
                     if safe is not None and safe.due(recorder.played):
                         safe.save(principal, agent, recorder, unfinished=False)
@@ -123,13 +129,14 @@ def play(
                 done += piece.rounds
                 pace.took(piece.rounds)
                 bar.at(recorder.played, pace.now)
+                stopped = watch is not None and bool(watch(piece, answers))
                 if done == block.rounds:
                     principal.observe(recorder.last_responses(done))
                     block = None
                 elif safe is not None and safe.due(recorder.played):
                     safe.save(principal, agent, recorder, unfinished=True)
             if safe is not None:
-                safe.save(principal, agent, recorder, unfinished=False)
+                safe.save(principal, agent, recorder, unfinished=block is not None)
     finally:
         if safe is not None:
             safe.close()

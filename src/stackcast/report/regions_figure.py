@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast.regions import BestResponseRegions
-from stackcast.report.figures import COLOURS, load_pyplot
+from stackcast.report.figures import COLOURS, load_pyplot, short_name
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
@@ -38,12 +38,15 @@ def draw_regions(game: FiniteGame, solution: Solution | None = None, ax: Any = N
     """
     if ax is None:
         _, ax = load_pyplot().subplots()
-    draw = {2: _draw_line, 3: _draw_triangle}.get(game.shape[0], _draw_shares)
+    draw = {2: draw_line, 3: draw_triangle}.get(game.shape[0], _draw_shares)
     draw(game, solution, ax)
     return ax
 
 
-def _draw_triangle(game: FiniteGame, solution: Solution | None, ax: Any) -> None:
+def draw_triangle(
+    game: FiniteGame, solution: Solution | None, ax: Any, *, names_beside: bool = False
+) -> None:
+    """Draw the regions of a game with three principal actions; ``names_beside`` leaves room."""
     regions = BestResponseRegions(game)
     star = None if solution is None else solution.strategy @ CORNERS
     beside = []
@@ -61,10 +64,10 @@ def _draw_triangle(game: FiniteGame, solution: Solution | None, ax: Any) -> None
             linewidth=1.5,
         )
         place, room = _label_place(flat, star)
-        if room > _CHARACTER * len(action):
+        if room > _CHARACTER * len(action) and not names_beside:
             ax.text(*place, action, ha="center", va="center", fontsize=11)
         else:
-            patch.set_label(action)
+            patch.set_label(short_name(action))
             beside.append(patch)
     if beside:
         ax.legend(handles=beside, loc="upper right", frameon=False, title="the agent answers")
@@ -102,7 +105,8 @@ def _label_place(flat: FloatArray, star: FloatArray | None) -> tuple[FloatArray,
     return best, room
 
 
-def _draw_line(game: FiniteGame, solution: Solution | None, ax: Any) -> None:
+def draw_line(game: FiniteGame, solution: Solution | None, ax: Any) -> None:
+    """Draw the principal's utility along the line of mixtures of two actions."""
     regions = BestResponseRegions(game)
     for y, action in enumerate(game.agent_actions):
         ends = regions.polytope(y).vertices()

@@ -1,0 +1,120 @@
+"""A transcript as figures need it: sums over stretches of rounds instead of every round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stackcast._validation import InputError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from stackcast._validation import FloatArray
+    from stackcast.protocol import Transcript
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A strategy that was held: where, from which round on, how long, and what it drew.
+
+    ``response`` is the most frequent answer, None in a continuous game.
+    """
+
+    strategy: FloatArray
+    start: int
+    rounds: int
+    phase: str
+    response: int | None
+
+
+def played_game(transcript: Transcript, game: Any = None) -> Any:
+    """Return the game that a figure is about."""
+    found = transcript.game if game is None else game
+    if found is None:
+        raise InputError("game", "the game that was played, which the transcript lacks", "none")
+    return found
+
+
+def action_names(game: Any) -> list[str]:
+    """Return the names of a strategy's coordinates."""
+    view = game.principal_view
+    names: Any = getattr(view, "principal_actions", ()) or getattr(view, "principal_features", ())
+    return [str(name) for name in names] or [f"{j + 1}" for j in range(game.space.dimension)]
+
+
+def utilities_of(transcript: Transcript, game: Any) -> FloatArray:
+    """Return the principal's utility in every round."""
+    view, answers = game.principal_view, transcript.compact_responses
+    if answers.ndim == 2:  # a continuous game: utilities of one strategy and many points
+        ends = np.cumsum(transcript.block_rounds)
+        spans = zip(transcript.block_strategies, ends - transcript.block_rounds, ends, strict=True)
+        return np.concatenate([view.utilities(h, answers[a:b]) for h, a, b in spans])
+    by_block = view.utilities(transcript.block_strategies)
+    blocks = np.repeat(np.arange(len(by_block)), transcript.block_rounds)
+    utilities: FloatArray = by_block[blocks, answers]
+    return utilities
+
+
+def held(transcript: Transcript) -> list[Asked]:
+    """Return the strategies in order; blocks of the same strategy and phase in a row are one."""
+    strategies, phases = transcript.block_strategies, transcript.block_phases
+    new = np.ones(len(strategies), dtype=bool)
+    new[1:] = (strategies[1:] != strategies[:-1]).any(axis=1) | (phases[1:] != phases[:-1])
+    first = np.flatnonzero(new)
+    starts = np.concatenate([[0], np.cumsum(transcript.block_rounds)])
+    ends = np.append(first[1:], len(strategies))
+    answers = transcript.compact_responses
+    found = []
+    for a, b in zip(first, ends, strict=True):
+        span = answers[starts[a] : starts[b]]
+        response = int(np.argmax(np.bincount(span))) if answers.ndim == 1 else None
+        phase = transcript.phase_names[phases[a]]
+        found.append(Asked(strategies[a], int(starts[a]), len(span), phase, response))
+    return found
+
+
+def explored_and_committed(transcript: Transcript) -> tuple[list[Asked], Asked]:
+    """Return what was held before and between commitments, and the last commitment.
+
+    Without a phase that begins with "commit", the strategy held longest is the commitment.
+    """
+    everything = held(transcript)
+    commits = [entry for entry in everything if entry.phase.startswith("commit")]
+    if not commits:
+        longest = max(everything, key=lambda entry: entry.rounds)
+        return [entry for entry in everything if entry is not longest], longest
+    return [entry for entry in everything if not entry.phase.startswith("commit")], commits[-1]
+
+
+def sampled_forecasts(transcript: Transcript, count: int) -> FloatArray | None:
+    """Return the forecasts of up to ``count`` rounds, evenly spread; None without forecasts."""
+    ids, table = transcript.forecast_ids, transcript.forecast_table
+    if ids is None or table is None:
+        return None
+    chosen = np.unique(np.linspace(0, len(ids) - 1, count).astype(np.int64))
+    sampled: FloatArray = table[ids[chosen]]
+    return sampled
+
+
+def stretches(rounds: int, count: int) -> npt.NDArray[np.int64]:
+    """Return the ends of at most ``count`` stretches of about equal length."""
+    return np.unique(np.linspace(0, rounds, count + 1).round().astype(np.int64))[1:]
+
+
+def phase_spans(transcript: Transcript) -> list[tuple[str, int, int]]:
+    """Return (phase, first round, number of rounds), neighbours of one phase joined."""
+    spans: list[tuple[str, int, int]] = []
+    start = 0
+    for number, rounds in zip(
+        transcript.block_phases.tolist(), transcript.block_rounds.tolist(), strict=True
+    ):
+        name = transcript.phase_names[number]
+        if spans and spans[-1][0] == name:
+            spans[-1] = (name, spans[-1][1], spans[-1][2] + rounds)
+        else:
+            spans.append((name, start, rounds))
+        start += rounds
+    return spans

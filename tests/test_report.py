@@ -1,0 +1,174 @@
+"""The report: figures that show what they say, and a page that a browser opens."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import stackcast as sc
+from stackcast.games.generators import competing
+from stackcast.protocol import Recommendation
+from stackcast.report.figures import inline_svg, rendered
+from stackcast.report.play_report import Played, play_page, write_play
+from stackcast.report.responses_figure import draw_responses
+from stackcast.report.rounds import explored_and_committed, utilities_of
+from stackcast.report.strategies_figure import draw_strategies
+from stackcast.report.utility_figure import draw_utility
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GAMES = {
+    "two": lambda: sc.load_game("textbook-commitment"),
+    "three": lambda: sc.load_game("inspection"),
+    "five": lambda: competing(5, 5, 1),
+    "one": lambda: sc.FiniteGame([[1.0, 0.0]], [[0.0, 1.0]]),
+    "many": lambda: competing(20, 12, 0),
+    "wordy": lambda: sc.FiniteGame(
+        np.eye(3), np.eye(3), agent_actions=["a" * 80, "b" * 80, "c" * 80]
+    ),
+}
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+
+
+def played(name: str, rounds: int = 1500, agent: Any = None) -> Played:
+    game = GAMES[name]()
+    m = game.shape[0]
+    asked = [*np.eye(m), np.full(m, 1 / m)]
+    lengths = [max(1, rounds // (2 * len(asked)))] * len(asked)
+    lengths[-1] = rounds - sum(lengths[:-1])
+    principal = sc.principals.PhaseSwitch(game.principal_view, asked, lengths)
+    responder = (agent or sc.agents.Calibrated)(game.agent_view)
+    t = sc.play(principal, responder, rounds, game, progress=False)
+    result = Recommendation(np.full(m, 1 / m), 0, 0.5)
+    return Played(game, t, sc.audit(t), sc.solve(game), result, rounds, "stackcast play")
+
+
+@pytest.mark.parametrize("name", list(GAMES))
+def test_every_figure_can_be_drawn_of_every_size_of_game(name: str) -> None:
+    import matplotlib.pyplot as plt
+
+    p = played(name, 400)
+    for draw in (
+        lambda ax: draw_strategies(p.transcript, solution=p.solution, ax=ax),
+        lambda ax: draw_utility(p.transcript, p.audit, ax=ax),
+        lambda ax: draw_responses(p.transcript, ax=ax),
+    ):
+        svg, png = rendered(draw, (8, 4))
+        assert "<svg" in svg
+        assert png[:4] == b"\x89PNG"
+    assert not plt.get_fignums()  # nothing is left open
+
+
+def test_agents_without_forecasts_have_a_report_too(tmp_path: Path) -> None:
+    p = played("three", 300, sc.agents.FollowTheLeader)
+    files = {file.name for file in write_play(tmp_path / "new", p)}
+    assert "calibration.svg" not in files
+    assert {"report.html", "utility.svg", "responses.png"} <= files
+
+
+def test_the_average_line_ends_at_the_audit_s_average_and_the_certificate_is_above_it() -> None:
+    p = played("three")
+    ax = draw_utility(p.transcript, p.audit)
+    lines = {line.get_label(): np.asarray(line.get_ydata()) for line in ax.get_lines()}
+    assert lines["average so far"][-1] == pytest.approx(p.audit.average_utility)
+    assert utilities_of(p.transcript, p.game).mean() == pytest.approx(p.audit.average_utility)
+    bound = next(b for b in p.audit.bounds if b.name == "utility, from forecasts")
+    assert lines["certificate"][-1] == pytest.approx(bound.bound)
+    assert (lines["average so far"] <= lines["certificate"] + 1e-9).all()
+
+
+def test_what_was_explored_comes_in_order_and_without_the_commitment() -> None:
+    game = GAMES["two"]()
+    labels = ["explore", "explore", "commit", "explore", "commit"]
+    strategies = [[1.0, 0.0], [1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.4, 0.6]]
+    t = sc.Transcript.from_rounds(strategies, [0, 0, 1, 1, 1], phases=labels, game=game)
+    explored, commitment = explored_and_committed(t)
+    assert [entry.strategy.tolist() for entry in explored] == [[1, 0], [0, 1]]
+    assert [entry.rounds for entry in explored] == [2, 1]
+    assert commitment.strategy.tolist() == [0.4, 0.6]
+    assert commitment.response == 1
+
+
+def test_the_strip_s_shares_sum_to_one() -> None:
+    p = played("five", 700)
+    ax = draw_responses(p.transcript)
+    heights = [path.vertices[:, 1].max() for c in ax.collections for path in c.get_paths()]
+    assert max(heights) == pytest.approx(1.0)
+
+
+def test_figures_on_one_page_share_no_names() -> None:
+    svg = '<?xml?><svg width="9" height="9"><a id="x" xlink:href="#x" href="data:,x"/></svg>'
+    body = inline_svg(svg, "one", "a <b>")
+    assert 'id="one-x"' in body
+    assert 'xlink:href="#one-x"' in body
+    assert 'href="data:,x"' in body
+    assert "width=" not in body
+    p = played("three", 200)
+    figure = rendered(lambda ax: draw_responses(p.transcript, ax=ax), (8, 3))
+    page = play_page(p, {"utility": figure, "responses": figure})
+    names = re.findall(r'\bid="([^"]+)"', page)
+    assert len(names) == len(set(names)) > 10
+    assert not re.search(r'(?:src|href)="https?:', page)  # nothing is loaded
+
+
+def test_what_a_user_wrote_cannot_become_part_of_the_page() -> None:
+    game = sc.FiniteGame(
+        np.eye(2), np.eye(2), principal_actions=["<b>", "b"], description="<script>x()</script>"
+    )
+    t = sc.play(
+        sc.principals.Fixed(game.principal_view, [0.5, 0.5]),
+        sc.agents.BestResponse(game.agent_view),
+        5,
+        game,
+    )
+    p = Played(game, t, sc.audit(t), None, Recommendation(np.ones(2) / 2, None, 0.0), 9, "<i>")
+    page = play_page(p, {})
+    for text in ("<script>", "<b>", "<i>"):
+        assert text not in page
+    assert "stopped after 5 of 9 rounds" in page
+
+
+def browsed(page: Path, scratch: Path) -> tuple[str, list[str]]:
+    """Return the document as a browser has it, and what it said on its console."""
+    assert CHROMIUM is not None
+    found = subprocess.run(
+        [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            f"--user-data-dir={scratch}",
+            "--enable-logging=stderr",
+            "--dump-dom",
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return found.stdout, [line for line in found.stderr.splitlines() if "CONSOLE" in line]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (apt install chromium)")
+def test_a_browser_opens_the_report_without_complaint(tmp_path: Path) -> None:
+    write_play(tmp_path, played("three"))
+    document, console = browsed(tmp_path / "report.html", tmp_path / "profile")
+    assert console == []
+    assert len(re.findall(r'<svg[^>]*role="img"', document)) == 4
+    assert len(re.findall(r"<figcaption>", document)) == 4
+    assert "Guarantees" in document
+    # What the test looks for would be seen.
+    (tmp_path / "bad.html").write_text("<script>console.error('broken')</script>")
+    assert browsed(tmp_path / "bad.html", tmp_path / "profile")[1]
