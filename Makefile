@@ -6,10 +6,10 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export PYTHONWARNINGS :=
 
-.PHONY: play test test-slow bite bench resolve format clean
+.PHONY: play test test-slow bite bench docs resolve format clean
 
 play: .venv/.for-users
-	@$(BIN)/stackcast solve --out out
+	@$(BIN)/stackcast play --out out
 
 test: .venv/.for-developers
 	$(BIN)/ruff format --check --quiet .
@@ -28,6 +28,10 @@ bite: .venv/.for-developers
 
 bench: .venv/.for-benchmarks
 	$(BIN)/python -m benchmarks
+
+# The site, in out/site; a broken link or reference is an error.
+docs: .venv/.for-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 # Do the pinned versions install on every Python that we support?
 resolve: .venv/.for-developers
@@ -52,6 +56,10 @@ clean:
 .venv/.for-developers: .venv/bin/python pyproject.toml constraints.txt
 	@$(PIP_INSTALL) --editable '.[all,dev]'
 	@touch $@ .venv/.for-users
+
+.venv/.for-docs: .venv/.for-developers
+	@$(PIP_INSTALL) --editable '.[docs]'
+	@touch $@
 
 .venv/.for-benchmarks: .venv/.for-developers
 	@$(PIP_INSTALL) '.[bench]' || echo "some peers are missing: their columns stay empty"
