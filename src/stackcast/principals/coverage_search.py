@@ -124,7 +124,7 @@ class CoverageSearch:
             promised[self.high - self.low <= 0.0] = -np.inf
             y = int(np.argmax(promised))
             coverage[y] = (self.low[y] + self.high[y]) / 2
-        return Question(np.clip(coverage, 0.0, 1.0), self.unknown / 4, "explore")
+        return Question(np.clip(coverage, 0.0, 1.0), self.unknown / 2, "explore")
 
     def tell(self, coverage: FloatArray, response: int) -> None:
         """Take an answer."""
@@ -143,20 +143,22 @@ class CoverageSearch:
         self.low = np.maximum(0.0, self.low - amount)
         self.high = np.ones(len(self.low))
 
-    def commitment(self, target: int, below: float) -> Commitment | None:
-        """Return coverage under which ``target`` is attacked, ``below`` less than is proven for it.
+    def commitment(self, target: int, covered: float) -> Commitment:
+        """Return coverage under which ``target`` should be attacked, itself covered as given.
 
-        What is left of the resources goes to the other targets, evenly. None if the target is not
-        covered by so much.
+        What is left of the resources goes to the other targets, evenly beyond what is proven.
         """
-        if below > self.low[target]:
-            return None
         coverage = self.low.copy()
-        coverage[target] -= below
+        coverage[target] = covered
         room = np.where(self._awake, np.maximum(self.high - self.low, 0.0), 0.0)
         room[target] = 0.0
-        coverage += _poured(room, max(0.0, self.resources - float(coverage.sum())))
-        value = float(self.loss[target] + self.relief[target] * coverage[target])
+        left = self.resources - float(coverage.sum())
+        if left >= 0:
+            coverage += _poured(room, left)
+        else:  # more is asked for than is left: the others give it up evenly
+            others = np.where(np.arange(len(coverage)) == target, 0.0, coverage)
+            coverage -= _poured(others, -left)
+        value = float(self.loss[target] + self.relief[target] * covered)
         return Commitment(np.clip(coverage, 0.0, 1.0), target, value, 0.0)
 
     def certificate(self, kept: Commitment, radius: float) -> FloatArray:
@@ -210,8 +212,7 @@ def search_coverage(view: PrincipalView, tolerance: float) -> Search[Commitment]
             search.tell(question.strategy, answer.response)
         y, unknown = search.best, search.unknown
         doubt = float(search.upper[y] - search.low[y])
-        kept = search.commitment(y, min(_BELOW * doubt, float(search.low[y])))
-        assert kept is not None
+        kept = search.commitment(y, max(0.0, float(search.low[y]) - _BELOW * doubt))
         radius = doubt / (4 * len(search.low))
         point = search.certificate(kept, radius)
         answer = yield Question(point, radius / 2, "certify")
