@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from stackcast._state import State
 
 #: The first step, the least one, and how deep an attacker is led back to its target.
-_FIRST, _LEAST, _DEEP = 0.02, 0.001, 0.02
-#: Shares of other attacks: of a block that is clean, and of one that calls for a retreat.
-_CLEAN, _STRAYING = 0.02, 0.05
+_FIRST, _LEAST, _DEEP = 0.02, 0.002, 0.02
+#: The share of other attacks that calls for a retreat.
+_STRAYING = 0.05
 #: Blocks between two trials, at most.
-_LONGEST_REST = 16
+_LONGEST_REST = 8
 
 _HOLD, _TRY, _RECOVER = "hold", "try", "recover"
 
@@ -22,10 +22,10 @@ class CoverageClimb:
     """More coverage for the attacked target while that earns more, less when it does not.
 
     The more the attacked target is covered the more an attack is worth, until the attacker turns to
-    another target. Each step is tried for one block and kept if the block was clean and earned
-    more. Attackers are slow to come back: an attacker who has strayed is led back by a block with
-    clearly less coverage, and stays where it would not have come by itself. The step is then
-    halved, and tried again after a longer rest.
+    another target. Each step is tried for one block and kept if it earned more. Attackers are slow
+    to come back: one who has strayed is led back by a block with clearly less coverage, and stays
+    where it would not have come by itself. The step is then halved, and tried again after a longer
+    rest.
     """
 
     def __init__(self) -> None:
@@ -48,13 +48,16 @@ class CoverageClimb:
         ``wrong`` is the share of attacks on other targets.
         """
         if self._mode == _TRY:
-            if wrong <= _CLEAN and earned > self._earned:
+            if wrong <= _STRAYING and earned > self._earned:
                 self._held, self._earned = self.coverage, earned
                 self.coverage = min(1.0, self._held + self._step)
             else:
                 self._step = max(self._step / 2, _LEAST)
                 self._rest = min(2 * self._rest, _LONGEST_REST)
-                self._retreat(self._held)
+                if wrong > _STRAYING:
+                    self._retreat(self._held)
+                else:
+                    self.coverage, self._mode, self._waited = self._held, _HOLD, 0
         elif self._mode == _RECOVER:
             if wrong <= _STRAYING:
                 self.coverage, self._mode, self._waited = self._held, _HOLD, 0
