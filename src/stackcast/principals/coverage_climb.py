@@ -42,6 +42,11 @@ class CoverageClimb:
         """Whether the coverage is the one that was found best so far."""
         return self._mode == _HOLD
 
+    @property
+    def recovering(self) -> bool:
+        """Whether the attacker is being led back to its target."""
+        return self._mode == _RECOVER
+
     def move(self, earned: float, wrong: float) -> float:
         """Return the coverage for the next block, given what the last one earned.
 
@@ -73,9 +78,9 @@ class CoverageClimb:
                 self.coverage, self._mode = min(1.0, self._held + self._step), _TRY
         return self.coverage
 
-    def fall(self, by: float | None = None) -> float:
-        """Return less coverage, by a step or as given: at this one, others are attacked."""
-        self._held = max(0.0, self._held - (self._step if by is None else by))
+    def fall(self, by: float) -> float:
+        """Return less coverage: at the one that is held, others are attacked too easily."""
+        self._held = max(0.0, self._held - by)
         self._retreat(self._held)
         return self.coverage
 

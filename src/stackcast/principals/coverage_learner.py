@@ -45,8 +45,8 @@ _STRAY = 0.05
 _KEPT = 0.02
 #: A commitment with no larger share of other attacks is worth a certificate, so many times.
 _FIRM, _ATTEMPTS = 0.02, 6
-#: Commitments that may fail at once before the search is opened again.
-_FALLS = 4
+#: Retreats in a row that may fail before the search is opened again.
+_FALLS = 3
 #: A commitment that was right for so many rounds (or a share of the horizon) was no accident.
 _LONG, _LONG_SHARE = 1000, 50
 
@@ -259,10 +259,14 @@ class CoverageLearner:
         shares = np.bincount(window, minlength=len(kept.strategy)) / len(window)
         wrong = 1.0 - float(shares[kept.response])
         earned = float(self._view.utilities(kept.strategy) @ shares)
-        if wrong > 0.5 and self._climb.holding:
-            self._refuted(kept, shares)
-            return
-        self._clean += len(attacks)
+        if wrong <= 0.5:
+            self._clean += len(attacks)
+            self._falls = 0
+        elif self._climb.recovering:
+            self._falls += 1
+            if self._falls >= _FALLS:
+                self._refuted(wrong)
+                return
         others = np.where(np.arange(len(shares)) == kept.response, 0.0, shares)
         for z in np.flatnonzero(others > _STRAY).tolist():
             self._search.tell(kept.strategy, z)
@@ -276,25 +280,18 @@ class CoverageLearner:
             point = self._search.certificate(kept, self._margin)
             self._question = Question(point, self._margin / 2, "certify")
 
-    def _refuted(self, kept: Commitment, shares: FloatArray) -> None:
-        """Give way or re-open the search: the commitment draws another attack."""
-        wrong = 1.0 - float(shares[kept.response])
+    def _refuted(self, wrong: float) -> None:
+        """Re-open the search: no lesser coverage leads the attacker back."""
         self._contradictions.append(Contradiction(self._played, "commitment", wrong))
-        self._proof = None
         long = self._clean >= max(_LONG, self._horizon // _LONG_SHARE)
-        self._clean = 0
-        self._falls += 1
-        self._search.tell(kept.strategy, int(np.argmax(shares)))
-        if self._falls <= _FALLS and not long:
-            self._commitment = self._search.commitment(kept.response, self._climb.fall())
-            return
-        self._commitment, self._falls = None, 0
+        self._commitment, self._proof = None, None
+        self._clean = self._falls = 0
         if long:
             # It was right for long: the attacker has changed, and old answers are about another.
             self._search.restart()
         else:
             self._timing.constant = min(2 * self._timing.constant, _LARGEST_CONSTANT)
-            self._search.widen(2 * _UNKNOWN * self._search.resources / len(shares))
+            self._search.widen(2 * _UNKNOWN * self._search.resources / len(self._search.low))
 
     def state(self) -> State:
         """Return all that the learner knows, as plain state."""
