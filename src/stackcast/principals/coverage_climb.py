@@ -13,7 +13,7 @@ _FIRST, _LEAST, _DEEP = 0.02, 0.002, 0.02
 #: The share of other attacks that calls for a retreat.
 _STRAYING = 0.05
 #: Blocks between two trials, at most.
-_LONGEST_REST = 8
+_LONGEST_REST = 64
 
 _HOLD, _TRY, _RECOVER = "hold", "try", "recover"
 

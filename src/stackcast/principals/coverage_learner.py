@@ -98,7 +98,7 @@ class CoverageLearner:
         self._commitment: Commitment | None = None
         self._proof: tuple[FloatArray, float] | None = None
         self._climb = CoverageClimb()
-        self._clean = self._falls = self._attempts = 0
+        self._clean = self._falls = self._attempts = self._spent = 0
 
     @property
     def view(self) -> PrincipalView:
@@ -160,6 +160,7 @@ class CoverageLearner:
             self._watch(attacks)
             return
         self._heard = np.append(self._heard, attacks)
+        self._spent += len(attacks)
         answer = self._answer()
         if answer is None:
             return
@@ -229,7 +230,7 @@ class CoverageLearner:
     def _next(self) -> None:
         """Ask on, or commit."""
         search = self._search
-        late = self._played > self._horizon // 5
+        late = self._spent > self._horizon // 5
         squeezed = search.unknown <= _UNKNOWN * search.resources or search.finished
         if search.best < 0 or not (squeezed or late):
             self._question = search.question()
@@ -237,7 +238,7 @@ class CoverageLearner:
         kept = self._plan()
         self._commitment = kept
         self._climb.start(float(kept.strategy[kept.response]))
-        self._attempts = 0
+        self._attempts = self._spent = 0
 
     def _plan(self) -> Commitment:
         """Return the best commitment, each target a step below what is proven for it."""
@@ -305,6 +306,7 @@ class CoverageLearner:
                 self._clean,
                 self._falls,
                 self._attempts,
+                self._spent,
             ],
             "climb": self._climb.state(),
             "proof": None if self._proof is None else [self._proof[0].copy(), self._proof[1]],
@@ -322,7 +324,8 @@ class CoverageLearner:
         self._search.restore(state["search"])
         self._timing.constant = state["constant"]
         numbers = state["numbers"]
-        self._played, self._questions, self._clean, self._falls, self._attempts = numbers
+        self._played, self._questions, self._clean = numbers[:3]
+        self._falls, self._attempts, self._spent = numbers[3:]
         self._climb.restore(state["climb"])
         proof = state["proof"]
         self._proof = None if proof is None else (proof[0].copy(), proof[1])
