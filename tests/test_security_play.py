@@ -13,7 +13,9 @@ from stackcast.agents import BestResponse, Calibrated, FollowTheLeader, Hedge, L
 from stackcast.agents import find as find_agent
 from stackcast.games import generators
 from stackcast.principals import (
+    Commitment,
     CoverageLearner,
+    CoverageSearch,
     ExactOracle,
     Fixed,
     PhaseSwitch,
@@ -136,6 +138,26 @@ def test_one_question_certifies_a_margin() -> None:
         assert margin >= found.margin - 1e-15
         certified += found.margin > 0
     assert certified > 150
+
+
+def test_a_certificate_is_never_violated() -> None:
+    rng = np.random.default_rng(7)
+    certified = 0
+    for seed in range(400):
+        n = int(rng.integers(2, 8))
+        game = generators.security(n, int(rng.integers(1, n + 1)), seed)
+        search, radius = CoverageSearch(game.principal_view, 1e-3), 0.2 * float(rng.random())
+        coverage = np.minimum(rng.dirichlet(np.ones(n)) * game.resources, 1.0)
+        y = int(game.respond(coverage)[0])
+        point = search.certificate(Commitment(coverage, y, 0.0, 0.0), radius)
+        if game.agent_view.respond(point)[0] != y:
+            continue
+        certified += 1
+        near = coverage + radius * rng.uniform(-1, 1, (200, n))
+        near = np.clip(near, 0.0, 1.0)
+        near = near[near.sum(axis=1) <= game.resources]
+        assert not len(near) or (game.respond(near) == y).all()
+    assert certified > 100
 
 
 def test_lower_bounds_hold_whatever_is_asked() -> None:
