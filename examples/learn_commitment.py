@@ -38,7 +38,7 @@ def main(folder: Path = Path("out")) -> dict[str, float]:
     for name, principal in principals.items():
         agent = sc.agents.Calibrated(game.agent_view, seed=1)
         t = sc.play(principal, agent, ROUNDS, game)
-        utilities = (t.strategies @ game.principal_payoffs)[np.arange(ROUNDS), t.responses]
+        utilities = game.principal_utilities(t.strategies)[np.arange(ROUNDS), t.responses]
         curves[name] = np.cumsum(utilities) / np.arange(1, ROUNDS + 1)
     draw(curves, sc.solve(game).value, folder)
     return {name: float(curve[-1]) for name, curve in curves.items()}

@@ -23,8 +23,8 @@ from stackcast.agents import (
     NonAdaptive,
     QuantalResponse,
 )
-from stackcast.agents.base import drawn_actions
 from stackcast.agents.blum_mansour import stationary
+from stackcast.games.draws import drawn_actions
 from stackcast.principals import Fixed, PhaseSwitch, Replay
 from stackcast.protocol import Block, Transcript, play
 

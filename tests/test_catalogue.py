@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import linprog
 
 import stackcast as sc
-from stackcast.games import DEFAULT_GAME, catalogue, load_game
+from stackcast.games import DEFAULT_GAME, Game, catalogue, load_game
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,6 +25,9 @@ NAMED_IN_THE_DESIGN = {
     "tax-audit": 8.3,
     "content-moderation": 7.5,
     "patrol": -1.0,
+    "airport-checkpoints": -5 / 3,
+    "fare-inspection": -61 / 17,
+    "wildlife": -1.6,
     "entry-deterrence": 5.0,
     "matching-pennies": 0.0,
     "rock-paper-scissors": 0.0,
@@ -37,22 +40,24 @@ NAMED_IN_THE_DESIGN = {
 
 
 def optimum_of_each_response(
-    game: sc.FiniteGame,
+    game: Game,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Solve one linear program an agent action: the best payoffs (−∞ if none), the strategies."""
     (m, k), space = game.shape, game.space
+    principal, agent = game.principal_view, game.agent_view
     values, strategies = np.full(k, -np.inf), np.full((k, m), np.nan)
     for y in range(k):
-        gains = (game.agent_payoffs - game.agent_payoffs[:, [y]]).T
+        gains = (agent.payoffs - agent.payoffs[:, [y]]).T
         result = linprog(
-            -game.principal_payoffs[:, y],
+            -principal.payoffs[:, y],
             A_ub=np.vstack([gains, space.inequality_rows]),
-            b_ub=np.concatenate([np.zeros(k), space.inequality_bounds]),
+            b_ub=np.concatenate([agent.offsets[y] - agent.offsets, space.inequality_bounds]),
             A_eq=space.equality_rows,
             b_eq=space.equality_bounds,
         )
         if result.x is not None:
-            values[y], strategies[y] = game.principal_payoffs[:, y] @ result.x, result.x
+            values[y] = principal.payoffs[:, y] @ result.x + principal.offsets[y]
+            strategies[y] = result.x
     return values, strategies
 
 
@@ -74,9 +79,8 @@ def test_every_game_says_what_it_is(name: str) -> None:
     assert game.source
     assert not set("\n\t") & set(game.description + game.source)
     assert not re.search("  ", game.description + game.source)
-    unnamed = sc.FiniteGame(game.principal_payoffs, game.agent_payoffs)
-    assert not set(unnamed.principal_actions) & set(game.principal_actions)
-    assert not set(unnamed.agent_actions) & set(game.agent_actions)
+    names = set(game.principal_actions) | set(game.agent_actions)
+    assert not any(re.fullmatch("(row|column|target) [0-9]+", action) for action in names)
 
 
 def test_the_catalogue_has_what_was_promised() -> None:
@@ -105,6 +109,7 @@ def test_the_separation_agent_answers_a_tie_with_d() -> None:
 
 def test_the_budget_binds() -> None:
     game = load_game("food-hygiene")
+    assert isinstance(game, sc.FiniteGame)
     free = sc.FiniteGame(game.principal_payoffs, game.agent_payoffs)
     assert optimum_of_each_response(free)[0].max() == pytest.approx(8.75)
     assert optimum_of_each_response(game)[0].max() < 5.1
@@ -112,6 +117,7 @@ def test_the_budget_binds() -> None:
 
 def test_the_default_game_draws_well() -> None:
     game = load_game(DEFAULT_GAME)
+    assert isinstance(game, sc.FiniteGame)
     m, k = game.shape
     assert m == 3
     assert k >= 3

@@ -23,7 +23,7 @@ from stackcast.agents import (
 )
 from stackcast.auditing import audit, portrait
 from stackcast.calibration import AdaptiveRate
-from stackcast.games import FiniteGame, load_game
+from stackcast.games import FiniteGame, Game, load_game
 from stackcast.principals import PhaseSwitch
 from stackcast.protocol import Transcript, play
 
@@ -36,7 +36,7 @@ FAST_THEN_SLOW: tuple[Any, Any] = (
 )
 
 
-def played(agent: Any, script: tuple[Any, Any], game: FiniteGame = GAME) -> Transcript:
+def played(agent: Any, script: tuple[Any, Any], game: Game = GAME) -> Transcript:
     principal = PhaseSwitch(game.principal_view, *script)
     return play(principal, agent, sum(script[1]), game)
 
@@ -171,6 +171,7 @@ def test_drawn_actions_are_judged_with_their_noise() -> None:
 
 
 def test_units_and_order_of_actions_do_not_matter() -> None:
+    assert isinstance(GAME, FiniteGame)
     record = played(Hedge(GAME.agent_view, seed=1), HALVES)
     plain = portrait(record)
     other = GAME.rescaled(agent=(1e6, -3e5))

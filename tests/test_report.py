@@ -21,9 +21,12 @@ from stackcast.report.strategies_figure import draw_strategies
 from stackcast.report.utility_figure import draw_utility
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-GAMES = {
+    from stackcast.games import Game
+
+GAMES: dict[str, Callable[[], Game]] = {
     "two": lambda: sc.load_game("textbook-commitment"),
     "three": lambda: sc.load_game("inspection"),
     "five": lambda: competing(5, 5, 1),

@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from stackcast._validation import InputError
     from stackcast.auditing import Audit, audit
     from stackcast.calibration import calibration_profile
-    from stackcast.games import Constraint, FiniteGame, catalogue, load_game, save_game
+    from stackcast.games import (
+        Constraint,
+        FiniteGame,
+        SecurityGame,
+        catalogue,
+        load_game,
+        save_game,
+    )
     from stackcast.protocol import Block, Transcript, play
     from stackcast.regions import BestResponseRegions
     from stackcast.solvers import Solution, solve
@@ -40,6 +47,7 @@ _HOMES = {
     "Constraint": "stackcast.games",
     "FiniteGame": "stackcast.games",
     "InputError": "stackcast._validation",
+    "SecurityGame": "stackcast.games",
     "Solution": "stackcast.solvers",
     "Transcript": "stackcast.protocol",
     "audit": "stackcast.auditing",
@@ -71,6 +79,7 @@ __all__ = [
     "Constraint",
     "FiniteGame",
     "InputError",
+    "SecurityGame",
     "Solution",
     "Transcript",
     "agents",

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from stackcast._validation import one_of
 from stackcast.agents.base import Learner, fitting
 from stackcast.calibration import AdaptiveForecaster, BestResponseBinning
-from stackcast.games import StrategySpace
 from stackcast.protocol import Responses
 
 if TYPE_CHECKING:
@@ -63,7 +60,7 @@ class Calibrated(Learner):
         self._ties = one_of("ties", ties, ("lowest", "random"))
         self._forecaster = AdaptiveForecaster(
             BestResponseBinning(view, ties),
-            observed_space(view.space, feedback),
+            view.space if feedback == "strategy" else view.space.drawn,
             starts=self._starts,
             seed=seed,
         )
@@ -117,11 +114,3 @@ class NonAdaptive(Calibrated):
     """
 
     _starts: ClassVar[Any] = "first"
-
-
-def observed_space(space: StrategySpace, feedback: str) -> StrategySpace:
-    """Return where observations live: drawn actions need not satisfy constraints on mixtures."""
-    sums = np.all(space.equality_rows == 1.0, axis=1) & (space.equality_bounds == 1.0)
-    if feedback == "action" and sums.any():
-        return StrategySpace.simplex(space.dimension)
-    return space

@@ -16,7 +16,6 @@ from stackcast._random import stream
 from stackcast._state import generator_state, restored_generator
 from stackcast._validation import InputError, one_of, real_number, shown
 from stackcast.agents.base import CHUNK, Learner, fitting, pick
-from stackcast.agents.calibrated import observed_space
 from stackcast.calibration import AdaptiveForecaster, BestResponseBinning
 from stackcast.protocol import Responses
 
@@ -87,7 +86,7 @@ class Lazy(Learner):
         self._ties = one_of("ties", ties, ("lowest", "random"))
         self._budget = _checked(budget)
         self._binning = BestResponseBinning(view, ties)
-        space = observed_space(view.space, feedback)
+        space = view.space if feedback == "strategy" else view.space.drawn
         self._forecaster = AdaptiveForecaster(self._binning, space, seed=seed)
         ends = [space.support_point(axis) for axis in (*np.eye(space.dimension),)]
         other = [space.support_point(-axis) for axis in (*np.eye(space.dimension),)]

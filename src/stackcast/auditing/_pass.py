@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
-    from stackcast.games import FiniteGame, StrategySpace
+    from stackcast.games import Game, StrategySpace
     from stackcast.protocol import Transcript
 
 #: Forecasts whose best responses are found at once, so that the temporary table stays small.
@@ -60,7 +60,7 @@ class Tallies:
         return None if self.forecasts is None else self.strategies - self.forecasts
 
 
-def tally(transcript: Transcript, game: FiniteGame, ties: str | None) -> Tallies:
+def tally(transcript: Transcript, game: Game, ties: str | None) -> Tallies:
     """Go once through the rounds of a transcript."""
     principal, agent = game.principal_view, game.agent_view
     table, ids = transcript.forecast_table, transcript.forecast_ids

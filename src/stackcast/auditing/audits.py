@@ -24,7 +24,7 @@ from stackcast.auditing.bounds import (
     utility_by_responses,
 )
 from stackcast.auditing.portraits import Portrait, portrait
-from stackcast.auditing.records import checked_record, unconstrained
+from stackcast.auditing.records import checked_record
 from stackcast.calibration import ForecastCertificate, certify
 from stackcast.solvers import solve
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from stackcast._validation import FloatArray
     from stackcast.auditing._pass import Tallies
-    from stackcast.games import FiniteGame, TieRule
+    from stackcast.games import Game, TieRule
     from stackcast.protocol import Transcript
 
 
@@ -182,7 +182,7 @@ class Audit:
 
 def audit(
     transcript: Transcript,
-    game: FiniteGame | None = None,
+    game: Game | None = None,
     *,
     ties: TieRule | None = None,
     draws: bool | None = None,
@@ -197,7 +197,7 @@ def audit(
     ----------
     transcript : Transcript
         From :func:`stackcast.play`, a file, or a user's table (:func:`read_transcript`).
-    game : FiniteGame, optional
+    game : Game, optional
         The game that was played, if the transcript does not hold it.
     ties : {"lowest", "random"}, optional
         Also hold the record against the bounds with the paper's bins w_i of this tie rule. Without
@@ -307,7 +307,7 @@ def _phases(transcript: Transcript, tallies: Tallies, value: float) -> tuple[Pha
 
 
 def _utility_bounds(
-    game: FiniteGame, tallies: Tallies, value: float, utility: float, draws: bool, delta: float
+    game: Game, tallies: Tallies, value: float, utility: float, draws: bool, delta: float
 ) -> list[Bound]:
     T = int(tallies.counts.sum())
     unit = float(np.ptp(game.principal_view.payoffs)) or 1.0
@@ -318,7 +318,7 @@ def _utility_bounds(
         lines.append(
             Bound.of("utility, from forecasts", UPPER_BOUND, utility, value + excess, unit, note)
         )
-    space = unconstrained(game) if draws else game.space
+    space = game.space.drawn if draws else game.space
     excess = utility_by_responses(game, tallies, value, space)
     note = "holds for every agent: what its answers gave away"
     lines.append(
@@ -334,7 +334,7 @@ def _utility_bounds(
     return lines
 
 
-def _regret_bounds(game: FiniteGame, tallies: Tallies, regrets: tuple[float, float]) -> list[Bound]:
+def _regret_bounds(game: Game, tallies: Tallies, regrets: tuple[float, float]) -> list[Bound]:
     if tallies.errors is None:
         return []
     T = int(tallies.counts.sum())
@@ -348,7 +348,7 @@ def _regret_bounds(game: FiniteGame, tallies: Tallies, regrets: tuple[float, flo
 
 
 def _tie_bounds(
-    game: FiniteGame,
+    game: Game,
     tallies: Tallies,
     value: float,
     utility: float,

@@ -28,7 +28,7 @@ from stackcast.regions import BestResponseRegions
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
     from stackcast.auditing._pass import Tallies
-    from stackcast.games import FiniteGame, StrategySpace
+    from stackcast.games import Game, StrategySpace
 
 #: What a bound may be missed by for rounding, in units of the payoffs' spread.
 ROUNDING = 1e-9
@@ -85,15 +85,13 @@ class Bound:
         }
 
 
-def utility_by_forecasts(game: FiniteGame, tallies: Tallies, errors: FloatArray) -> float:
+def utility_by_forecasts(game: Game, tallies: Tallies, errors: FloatArray) -> float:
     """Return Σ_i ‖U_P(·,i) − mid_i‖₁·CalErr_i, given the sums S_i (or those with weights w_i)."""
     columns = column_norms(game.principal_view.payoffs, game.space)
     return float(columns @ np.abs(errors).max(axis=1) / tallies.counts.sum())
 
 
-def utility_by_responses(
-    game: FiniteGame, tallies: Tallies, value: float, space: StrategySpace
-) -> float:
+def utility_by_responses(game: Game, tallies: Tallies, value: float, space: StrategySpace) -> float:
     """Return what any agent at all can have given away beyond V*, from its answers alone.
 
     Σ_y (n_y/T)·min(½·range(U_P(·,y))·‖h̄_y − q‖₁ + (U_P(q,y) − V*)⁺, (max U_P(·,y) − V*)⁺), with q
@@ -118,7 +116,7 @@ def utility_by_responses(
     return float(total / tallies.counts.sum())
 
 
-def regret_matrix(game: FiniteGame, tallies: Tallies) -> FloatArray:
+def regret_matrix(game: Game, tallies: Tallies) -> FloatArray:
     """Return what the agent would have gained by answering j wherever it answered i."""
     view = game.agent_view
     # Differences of payoffs before products: payoffs far from 0 then cost no digits.
@@ -129,13 +127,13 @@ def regret_matrix(game: FiniteGame, tallies: Tallies) -> FloatArray:
     return gains
 
 
-def swap_regret_bound(game: FiniteGame, errors: FloatArray) -> float:
+def swap_regret_bound(game: Game, errors: FloatArray) -> float:
     """Return Σ_i max_j ‖(U_A(·,j) − U_A(·,i)) − median‖₁·‖S_i‖_∞, the lemma's, cumulative."""
     norms = pair_norms(game)
     return float(norms.max(axis=1) @ np.abs(errors).max(axis=1))
 
 
-def pair_norms(game: FiniteGame) -> FloatArray:
+def pair_norms(game: Game) -> FloatArray:
     """Return ‖(U_A(·,j) − U_A(·,i)) − median‖₁ for all pairs i, j."""
     payoffs = game.agent_view.payoffs
     return np.array(
@@ -143,14 +141,14 @@ def pair_norms(game: FiniteGame) -> FloatArray:
     )
 
 
-def tie_noise(game: FiniteGame, rounds: int, delta: float) -> float:
+def tie_noise(game: Game, rounds: int, delta: float) -> float:
     """Return how much U_P may exceed its mean over random ties: range·√(ln(1/δ)/2T)."""
     view = game.principal_view
     spread = float(np.ptp(view.payoffs, axis=1).max() + np.ptp(view.offsets))
     return spread * math.sqrt(math.log(1 / delta) / (2 * rounds))
 
 
-def swap_tie_noise(game: FiniteGame, rounds: int, delta: float) -> float:
+def swap_tie_noise(game: Game, rounds: int, delta: float) -> float:
     """Return how much the swap regret may exceed its mean over random ties, for all k^k swaps.
 
     One swap's gain lies in an interval of twice the agent's range in every round (Azuma–Hoeffding).
@@ -161,9 +159,10 @@ def swap_tie_noise(game: FiniteGame, rounds: int, delta: float) -> float:
     return spread * math.sqrt(2 * rounds * (k * math.log(k) + math.log(1 / delta)))
 
 
-def draw_noise(game: FiniteGame, rounds: int, delta: float) -> float:
+def draw_noise(game: Game, rounds: int, delta: float) -> float:
     """Return how far U_P of the strategies may lie above that of actions drawn from them."""
-    spread = float(np.ptp(game.principal_view.payoffs, axis=0).max())
+    space, columns = game.space.drawn, game.principal_view.payoffs.T
+    spread = max(_support(space, column) + _support(space, -column) for column in columns)
     return spread * math.sqrt(math.log(1 / delta) / (2 * rounds))
 
 

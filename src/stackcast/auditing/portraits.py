@@ -32,7 +32,7 @@ from stackcast.auditing.records import checked_record
 from stackcast.games import BEST_RESPONSE_TOLERANCE
 
 if TYPE_CHECKING:
-    from stackcast.games import FiniteGame
+    from stackcast.games import Game
     from stackcast.protocol import Transcript
 
 Label = Literal[
@@ -115,7 +115,7 @@ class Portrait:
 
 def portrait(
     transcript: Transcript,
-    game: FiniteGame | None = None,
+    game: Game | None = None,
     *,
     draws: bool | None = None,
     delta: float = 0.05,

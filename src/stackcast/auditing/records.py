@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stackcast._validation import InputError
-from stackcast.games import StrategySpace
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
-    from stackcast.games import FiniteGame
+    from stackcast.games import Game, StrategySpace
     from stackcast.protocol import Transcript
 
 #: Strategies that are checked at once, so that the temporary table stays small.
@@ -17,8 +16,8 @@ _CHUNK = 1 << 16
 
 
 def checked_record(
-    transcript: Transcript, game: FiniteGame | None, draws: bool | None
-) -> tuple[FiniteGame, bool]:
+    transcript: Transcript, game: Game | None, draws: bool | None
+) -> tuple[Game, bool]:
     """Return the game that was played, and whether the record holds draws instead of strategies."""
     if game is not None and transcript.fingerprint not in ("", game.fingerprint):
         found = f"another one ({game.fingerprint[:8]})"
@@ -41,16 +40,11 @@ def checked_record(
     if table is not None and table.shape[1] != m:
         raise InputError("forecasts", f"{m} numbers a round", f"{table.shape[1]}")
     # Drawn actions, and forecasts of them, need not satisfy constraints on mixtures.
-    free = unconstrained(game)
+    free = game.space.drawn
     _check_all("strategies", strategies, free if draws else game.space)
     if table is not None:
         _check_all("forecasts", table, free)
     return game, draws
-
-
-def unconstrained(game: FiniteGame) -> StrategySpace:
-    """Return where drawn actions and their mixtures live: the space without its constraints."""
-    return StrategySpace.simplex(game.space.dimension) if game.constraints else game.space
 
 
 def _check_all(field: str, rows: FloatArray, space: StrategySpace) -> None:

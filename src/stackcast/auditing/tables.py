@@ -43,17 +43,17 @@ if TYPE_CHECKING:
     import polars as pl
 
     from stackcast._validation import FloatArray
-    from stackcast.games import FiniteGame
+    from stackcast.games import Game
 
 
-def read_transcript(path: str | Path, game: FiniteGame | None = None) -> Transcript:
+def read_transcript(path: str | Path, game: Game | None = None) -> Transcript:
     r"""Read a saved transcript, or a user's table with the columns named above.
 
     Parameters
     ----------
     path : str or Path
         A Parquet file that :meth:`Transcript.save` wrote, or a CSV or Parquet table.
-    game : FiniteGame, optional
+    game : Game, optional
         The game that was played: needed where a table names actions.
 
     Examples
@@ -85,7 +85,7 @@ def _is_saved_transcript(path: Path) -> bool:
         return False
 
 
-def _from_frame(frame: pl.DataFrame, game: FiniteGame | None) -> Transcript:
+def _from_frame(frame: pl.DataFrame, game: Game | None) -> Transcript:
     actions = None if game is None else game.principal_actions
     _check_rounds(frame)
     strategies = _mixtures(frame, "strategy", actions)

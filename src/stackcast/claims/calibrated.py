@@ -13,7 +13,7 @@ from stackcast._random import stream
 from stackcast.agents import BlumMansour, Calibrated, FollowTheLeader, Hedge
 from stackcast.auditing import audit
 from stackcast.claims.experiments import Claim, Curve, Measured
-from stackcast.games import load_game
+from stackcast.games import FiniteGame, load_game
 from stackcast.games.generators import competing, uniform
 from stackcast.principals import Fixed, PhaseSwitch, Replay
 from stackcast.protocol import Block, Recommendation, play
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from stackcast.games import FiniteGame, PrincipalView, TieRule
+    from stackcast.games import PrincipalView, TieRule
 
 _FAMILIES = (uniform, competing)
 #: The margin with which an agent is led to the optimal answer.
@@ -116,7 +116,9 @@ def _plays(full: bool, ties: TieRule) -> tuple[_Play, ...]:
     sizes = (2, 3, 5) if full else (2, 3)
     horizons = (2, 20, 200, 2000)
     games = [f(m, m, s) for s in ((0, 1) if full else (1,)) for m in sizes for f in _FAMILIES]
-    games.append(load_game("textbook-commitment").normalised())
+    textbook = load_game("textbook-commitment").normalised()
+    assert isinstance(textbook, FiniteGame)
+    games.append(textbook)
     plays = []
     for seed, game in enumerate(games):
         for rounds in horizons:

@@ -19,7 +19,7 @@ from stackcast.regions import BestResponseRegions
 from stackcast.solvers import solve
 
 if TYPE_CHECKING:
-    from stackcast.games import FiniteGame
+    from stackcast.games import Game
 
 
 def hand_set(actions: int, responses: int, horizon: int) -> TheoryParameters:
@@ -57,7 +57,7 @@ class _Run:
     explored: int
 
 
-def _explore_then_commit(game: FiniteGame, rounds: int, seed: int) -> _Run | None:
+def _explore_then_commit(game: Game, rounds: int, seed: int) -> _Run | None:
     """Play; None if the exploration found nothing that keeps a margin (P2)."""
     m, k = game.shape
     principal = ExploreThenCommit(game.principal_view, hand_set(m, k, rounds), seed=seed)

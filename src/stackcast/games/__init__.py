@@ -1,9 +1,11 @@
-"""What is played: strategy spaces, finite games, their views, catalogue, generators and files."""
+"""What is played: strategy spaces, games, their views, catalogue, generators and files."""
 
 from stackcast.games import generators
+from stackcast.games.base import Game
 from stackcast.games.catalogue import DEFAULT_GAME, catalogue
 from stackcast.games.files import load_game, save_game
 from stackcast.games.finite import FiniteGame
+from stackcast.games.security import SecurityGame
 from stackcast.games.spaces import Constraint, StrategySpace
 from stackcast.games.views import BEST_RESPONSE_TOLERANCE, AgentView, PrincipalView, TieRule
 
@@ -13,7 +15,9 @@ __all__ = [
     "AgentView",
     "Constraint",
     "FiniteGame",
+    "Game",
     "PrincipalView",
+    "SecurityGame",
     "StrategySpace",
     "TieRule",
     "catalogue",

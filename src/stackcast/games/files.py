@@ -1,9 +1,10 @@
 """Games in files: JSON and TOML of our own, and Gambit's ``.nfg``.
 
-The keys of a JSON or TOML file are the arguments of :class:`FiniteGame`, and optionally
-``format = "stackcast-game-1"``. What is saved is loaded as an equal game, every float bit for bit.
-A file holds data only, and nothing in it is ever executed. Whatever is wrong with one is said in
-one sentence, an :class:`InputError` that names the file, the field, the expectation and the find.
+The keys of a JSON or TOML file are the arguments of :class:`FiniteGame` or of
+:class:`SecurityGame`, and optionally ``format = "stackcast-game-1"``. What is saved is loaded as an
+equal game, every float bit for bit. A file holds data only, and nothing in it is ever executed.
+Whatever is wrong with one is said in one sentence, an :class:`InputError` that names the file, the
+field, the expectation and the find.
 """
 
 from __future__ import annotations
@@ -21,29 +22,50 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import tomli_w
 
 from stackcast._validation import InputError, shown
+from stackcast.games.base import Game
 from stackcast.games.catalogue import catalogue, catalogue_text
 from stackcast.games.finite import FiniteGame
 from stackcast.games.nfg import read_nfg, write_nfg
+from stackcast.games.security import SecurityGame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 FORMAT = "stackcast-game-1"
 
-_REQUIRED = ("principal_payoffs", "agent_payoffs")
-_OPTIONAL = (
-    "principal_actions",
-    "agent_actions",
-    "name",
-    "description",
-    "source",
-    "known_value",
-    "constraints",
-    "format",
+_SHARED = ("name", "description", "source", "known_value", "constraints", "format")
+
+
+class _Kind(NamedTuple):
+    """A kind of game in files: its own keys, what the required ones hold, and its class."""
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+    expected: str
+    build: Callable[..., Game]
+
+
+_FINITE = _Kind(
+    ("principal_payoffs", "agent_payoffs"),
+    ("principal_actions", "agent_actions"),
+    "a list of rows of numbers",
+    FiniteGame,
+)
+_SECURITY = _Kind(
+    (
+        "defender_covered",
+        "defender_uncovered",
+        "attacker_covered",
+        "attacker_uncovered",
+        "resources",
+    ),
+    ("targets",),
+    "one number a target, and the number of resources",
+    SecurityGame,
 )
 
 
-def load_game(name_or_path: str | os.PathLike[str]) -> FiniteGame:
+def load_game(name_or_path: str | os.PathLike[str]) -> Game:
     """Return a game of the catalogue, or the game in a file.
 
     Parameters
@@ -94,14 +116,14 @@ def load_game(name_or_path: str | os.PathLike[str]) -> FiniteGame:
     return _read(f"{path}", suffix, content)
 
 
-def save_game(game: FiniteGame, path: str | os.PathLike[str]) -> None:
+def save_game(game: Game, path: str | os.PathLike[str]) -> None:
     """Write ``game`` to a file, in the format that the suffix of ``path`` names.
 
     The file appears whole or not at all: it is written beside its place first, then moved there.
 
     Parameters
     ----------
-    game : FiniteGame
+    game : FiniteGame or SecurityGame
     path : str or path
         Where to; ``.json``, ``.toml`` or ``.nfg``. What is there already is replaced.
 
@@ -110,8 +132,8 @@ def save_game(game: FiniteGame, path: str | os.PathLike[str]) -> None:
     InputError
         If the place cannot be written to, or the format cannot hold the game.
     """
-    if not isinstance(game, FiniteGame):
-        raise InputError("game", "a finite game", shown(game))
+    if not isinstance(game, Game):
+        raise InputError("game", "a game", shown(game))
     if not isinstance(path, str | os.PathLike):
         raise InputError("path", "a file", shown(path))
     place = Path(path)
@@ -163,7 +185,7 @@ def _write_whole(place: Path, content: bytes) -> None:
         raise
 
 
-def _read(place: str, suffix: str, content: str) -> FiniteGame:
+def _read(place: str, suffix: str, content: str) -> Game:
     try:
         if not content.strip():
             raise InputError("file", "a game", "an empty file")
@@ -176,7 +198,7 @@ def _read(place: str, suffix: str, content: str) -> FiniteGame:
         ) from None
 
 
-def _read_json(content: str) -> FiniteGame:
+def _read_json(content: str) -> Game:
     try:
         table = json.loads(
             content, object_pairs_hook=_distinct_keys, parse_constant=_no_constant, parse_int=_whole
@@ -206,7 +228,7 @@ def _whole(digits: str) -> float | int:
     return int(digits) if len(digits) < 400 else float(digits)
 
 
-def _read_toml(content: str) -> FiniteGame:
+def _read_toml(content: str) -> Game:
     try:
         table = tomllib.loads(content)
     except ValueError as error:  # also what an integer of thousands of digits raises
@@ -215,56 +237,66 @@ def _read_toml(content: str) -> FiniteGame:
     return game_from_table(table)
 
 
-def game_from_table(table: object) -> FiniteGame:
+def game_from_table(table: object) -> Game:
     """Return the game of a table as it stands in a file; refuse anything else."""
     if not isinstance(table, dict):
-        raise InputError("game", "a table with the keys " + ", ".join(_REQUIRED), shown(table))
+        keys = ", ".join(_FINITE.required)
+        raise InputError("game", f"a table with the keys {keys}", shown(table))
+    kind = _SECURITY if set(_SECURITY.required + _SECURITY.optional) & set(table) else _FINITE
+    known = kind.required + kind.optional + _SHARED
     for key in table:
-        if key not in _REQUIRED + _OPTIONAL:
-            close = difflib.get_close_matches(key, _REQUIRED + _OPTIONAL, n=1)
-            expected = f"{close[0]!r}" if close else ", ".join(_REQUIRED + _OPTIONAL)
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            expected = f"{close[0]!r}" if close else ", ".join(known)
             raise InputError("keys", expected, shown(key))
-    for key in _REQUIRED:
+    for key in kind.required:
         if key not in table:
-            raise InputError(key, "a list of rows of numbers", "no such key")
+            raise InputError(key, kind.expected, "no such key")
     fields = dict(table)
     if fields.pop("format", FORMAT) != FORMAT:
         raise InputError("format", repr(FORMAT), shown(table["format"]))
-    return FiniteGame(**fields)
+    return kind.build(**fields)
 
 
-def game_to_table(game: FiniteGame) -> dict[str, Any]:
+def game_to_table(game: Game) -> dict[str, Any]:
     """Return the table that stands for a game in a file: numbers, texts, lists and tables."""
-    table = _header(game)
-    table["principal_payoffs"] = game.principal_payoffs.tolist()
-    table["agent_payoffs"] = game.agent_payoffs.tolist()
+    table = {**_header(game), **_payoffs(game)}
     if game.constraints:
         table["constraints"] = [constraint.to_table() for constraint in game.constraints]
     return table
 
 
-def _header(game: FiniteGame) -> dict[str, Any]:
+def _header(game: Game) -> dict[str, Any]:
     """Return the entries of the file but for the payoffs; what is at its default is left out."""
     texts = {"name": game.name, "description": game.description, "source": game.source}
     table: dict[str, Any] = {"format": FORMAT, **{key: text for key, text in texts.items() if text}}
     if game.known_value is not None:
         table["known_value"] = game.known_value
-    table["principal_actions"] = list(game.principal_actions)
-    table["agent_actions"] = list(game.agent_actions)
+    if isinstance(game, SecurityGame):
+        table["targets"] = list(game.targets)
+        table["resources"] = game.resources
+    else:
+        table["principal_actions"] = list(game.principal_actions)
+        table["agent_actions"] = list(game.agent_actions)
     return table
 
 
-def _payoff_lines(game: FiniteGame) -> dict[str, str]:
-    """Return the payoff matrices row by row, in the notation that JSON and TOML share."""
+def _payoffs(game: Game) -> dict[str, list[Any]]:
+    kind = _SECURITY if isinstance(game, SecurityGame) else _FINITE
+    return {key: getattr(game, key).tolist() for key in kind.required if key != "resources"}
+
+
+def _payoff_lines(game: Game) -> dict[str, str]:
+    """Return payoffs, matrices row by row, in the notation that JSON and TOML share."""
     return {
-        key: "[\n" + ",\n".join(f"    {row!r}" for row in payoffs.tolist()) + "\n  ]"
-        for key, payoffs in zip(
-            _REQUIRED, (game.principal_payoffs, game.agent_payoffs), strict=True
-        )
+        key: repr(payoffs)
+        if isinstance(payoffs[0], float)
+        else "[\n" + ",\n".join(f"    {row!r}" for row in payoffs) + "\n  ]"
+        for key, payoffs in _payoffs(game).items()
     }
 
 
-def _write_json(game: FiniteGame) -> str:
+def _write_json(game: Game) -> str:
     entries = {key: json.dumps(value, ensure_ascii=False) for key, value in _header(game).items()}
     entries |= _payoff_lines(game)
     if game.constraints:
@@ -273,7 +305,7 @@ def _write_json(game: FiniteGame) -> str:
     return "{\n" + ",\n".join(f'  "{key}": {text}' for key, text in entries.items()) + "\n}\n"
 
 
-def _write_toml(game: FiniteGame) -> str:
+def _write_toml(game: Game) -> str:
     text = tomli_w.dumps(_header(game))
     text += "".join(f"{key} = {lines}\n" for key, lines in _payoff_lines(game).items())
     if game.constraints:
@@ -282,8 +314,8 @@ def _write_toml(game: FiniteGame) -> str:
 
 
 class _Format(NamedTuple):
-    read: Callable[[str], FiniteGame]
-    write: Callable[[FiniteGame], str]
+    read: Callable[[str], Game]
+    write: Callable[[Game], str]
 
 
 _FORMATS: Mapping[str, _Format] = MappingProxyType(

@@ -12,32 +12,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stackcast._validation import (
-    InputError,
-    names,
-    real_matrix,
-    real_number,
-    real_vector,
-    shown,
-    text,
-)
+from stackcast._validation import InputError, names, real_matrix, real_number, real_vector
+from stackcast.games.base import Game, printable, to_unit
 from stackcast.games.spaces import Constraint, StrategySpace
-from stackcast.games.views import BEST_RESPONSE_TOLERANCE, AgentView, PrincipalView, TieRule
+from stackcast.games.views import AgentView, PrincipalView
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     import numpy.typing as npt
     from rich.table import Table
 
     from stackcast._validation import FloatArray
 
 
-class FiniteGame:
+class FiniteGame(Game):
     """A finite game between a principal (rows) and an agent (columns).
 
     Parameters
@@ -91,16 +85,7 @@ class FiniteGame:
             )
         self._principal_actions = names("principal_actions", principal_actions, m, "row")
         self._agent_actions = names("agent_actions", agent_actions, k, "column")
-        self._name = text("name", name)
-        self._description = text("description", description)
-        self._source = text("source", source)
-        self._known_value = None if known_value is None else real_number("known_value", known_value)
-        if isinstance(constraints, Mapping | str) or not isinstance(constraints, Iterable):
-            raise InputError("constraints", "a list of constraints", shown(constraints))
-        self._constraints = tuple(
-            c if isinstance(c, Constraint) else Constraint.from_table(f"constraints, entry {i}", c)
-            for i, c in enumerate(constraints, start=1)
-        )
+        super().__init__(name, description, source, known_value, constraints)
         self._space = StrategySpace.simplex(self._principal_actions, self._constraints)
 
     @property
@@ -124,40 +109,9 @@ class FiniteGame:
         return self._agent_actions
 
     @property
-    def name(self) -> str:
-        """What the game is called."""
-        return self._name
-
-    @property
-    def description(self) -> str:
-        """The game's story."""
-        return self._description
-
-    @property
-    def source(self) -> str:
-        """Where the game comes from."""
-        return self._source
-
-    @property
-    def known_value(self) -> float | None:
-        """The Stackelberg value that the source states, if it states one."""
-        return self._known_value
-
-    @property
-    def constraints(self) -> tuple[Constraint, ...]:
-        """The linear constraints on the principal's commitments."""
-        return self._constraints
-
-    @property
     def space(self) -> StrategySpace:
         """The principal's strategy space: the simplex, cut by the constraints."""
         return self._space
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The numbers of actions (m, k) of the principal and of the agent."""
-        m, k = self._principal_payoffs.shape
-        return m, k
 
     @cached_property
     def fingerprint(self) -> str:
@@ -189,32 +143,6 @@ class FiniteGame:
         offsets.flags.writeable = False
         return offsets, self._principal_actions, self._agent_actions, self._space, self.fingerprint
 
-    def principal_utilities(self, strategy: npt.ArrayLike) -> FloatArray:
-        """Return U_P(h, y) for every y; ``strategy`` may be a stack of rows."""
-        return self.principal_view.utilities(self._space.check_all("strategy", strategy))
-
-    def agent_utilities(self, strategy: npt.ArrayLike) -> FloatArray:
-        """Return U_A(h, y) for every y; ``strategy`` may be a stack of rows."""
-        return self.agent_view.utilities(self._space.check_all("strategy", strategy))
-
-    def best_responses(
-        self, strategy: npt.ArrayLike, tolerance: float = BEST_RESPONSE_TOLERANCE
-    ) -> npt.NDArray[np.bool_]:
-        """Return which agent actions are best responses (see :meth:`AgentView.best_responses`)."""
-        real_number("tolerance", tolerance, at_least=0)
-        return self.agent_view.best_responses(
-            self._space.check_all("strategy", strategy), tolerance
-        )
-
-    def respond(
-        self,
-        strategy: npt.ArrayLike,
-        ties: TieRule = "lowest",
-        rng: np.random.Generator | None = None,
-    ) -> npt.NDArray[np.int64]:
-        """Return a best response to each strategy (see :meth:`AgentView.respond`)."""
-        return self.agent_view.respond(self._space.check_all("strategy", strategy), ties, rng)
-
     def rescaled(
         self,
         principal: tuple[float, float] = (1.0, 0.0),
@@ -240,9 +168,9 @@ class FiniteGame:
         """Return the game in units in which both sides' payoffs span [0, 1]."""
         known = self._known_value
         return self._with_payoffs(
-            _to_unit(self._principal_payoffs, self._principal_payoffs),
-            _to_unit(self._agent_payoffs, self._agent_payoffs),
-            None if known is None else float(_to_unit(np.array(known), self._principal_payoffs)),
+            to_unit(self._principal_payoffs, self._principal_payoffs),
+            to_unit(self._agent_payoffs, self._agent_payoffs),
+            None if known is None else float(to_unit(np.array(known), self._principal_payoffs)),
         )
 
     def _with_payoffs(
@@ -260,27 +188,10 @@ class FiniteGame:
             constraints=self._constraints,
         )
 
-    def _identity(self) -> tuple[object, ...]:
-        return (
-            self.fingerprint,
-            self._name,
-            self._description,
-            self._source,
-            self._known_value,
-        )
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FiniteGame):
-            return NotImplemented
-        return self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
-
     def __repr__(self) -> str:
         m, k = self.shape
         rows, columns = (
-            ", ".join(map(_printable, a if len(a) <= 4 else (*a[:3], "…")))
+            ", ".join(map(printable, a if len(a) <= 4 else (*a[:3], "…")))
             for a in (self._principal_actions, self._agent_actions)
         )
         label = f"{self._name!r}, " if self._name else ""
@@ -292,31 +203,12 @@ class FiniteGame:
         from rich.text import Text
 
         # Text, not str: a name is shown as it is, never read as Rich's markup.
-        title = Text(_printable(self._name)) if self._name else None
+        title = Text(printable(self._name)) if self._name else None
         table = Table(title=title, caption="principal's payoff, agent's payoff")
         table.add_column("", style="bold")
         for action in self._agent_actions:
-            table.add_column(Text(_printable(action)), justify="right")
+            table.add_column(Text(printable(action)), justify="right")
         for x, action in enumerate(self._principal_actions):
             cells = zip(self._principal_payoffs[x], self._agent_payoffs[x], strict=True)
-            table.add_row(Text(_printable(action)), *(f"{p:.4g}, {a:.4g}" for p, a in cells))
+            table.add_row(Text(printable(action)), *(f"{p:.4g}, {a:.4g}" for p, a in cells))
         return table
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name.startswith("_") and not hasattr(self, name):
-            object.__setattr__(self, name, value)
-            return
-        raise AttributeError(f"a game cannot be changed: {name} is read-only")
-
-
-def _to_unit(values: FloatArray, payoffs: FloatArray) -> FloatArray:
-    """Map values by the affine function that takes payoffs onto [0, 1]."""
-    # A power of two first: exact, and no width is then too large or too small for a float.
-    exponent = -int(np.frexp(np.abs(payoffs).max())[1])
-    low, high = np.ldexp(payoffs.min(), exponent), np.ldexp(payoffs.max(), exponent)
-    result: FloatArray = (np.ldexp(values, exponent) - low) / (high - low if high > low else 1.0)
-    return result
-
-
-def _printable(name: str) -> str:
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)

@@ -14,6 +14,7 @@ import numpy as np
 from stackcast._random import stream
 from stackcast._validation import real_number, whole_number
 from stackcast.games.finite import FiniteGame
+from stackcast.games.security import SecurityGame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -164,7 +165,59 @@ def one_resource_security(targets: int, seed: int) -> FiniteGame:
     )
 
 
-#: The families by name; all but ``one_resource_security`` take m, k and a seed.
+def security(targets: int, resources: int, seed: int) -> SecurityGame:
+    """Return a security game in which both sides value the targets independently.
+
+    An attack on target t pays the attacker a_t, uniform on [0, 1), and when it is covered −p_t, p_t
+    uniform on [0, 1); the defender has −d_t and g_t, both uniform likewise.
+
+    Examples
+    --------
+    >>> security(20, 4, seed=0)
+    SecurityGame('security-20-4-0', 20 targets, 4 resources: target 1, target 2, target 3, …)
+    """
+    n = whole_number("targets", targets, at_least=1)
+    rng = stream(seed, "games", "security", n, int(resources))
+    reward, penalty, loss, gain = rng.random((4, n))
+    return SecurityGame(
+        gain,
+        -loss,
+        -penalty,
+        reward,
+        resources,
+        name=f"security-{n}-{resources}-{seed}",
+        source=f"{__name__}.security(targets={n}, resources={resources}, seed={seed})",
+    )
+
+
+def near_equal_security(targets: int, seed: int) -> SecurityGame:
+    """Return a game of one resource whose targets are worth almost the same to both sides.
+
+    The value of a target is uniform on [0.9995, 1): an attack on it pays the attacker that much and
+    costs the defender as much, and nothing happens when it is covered. Zero-sum, with regions that
+    differ by less than a thousandth: hard to learn by looking for hyperplanes.
+
+    Examples
+    --------
+    >>> game = near_equal_security(5, seed=0)
+    >>> bool((game.attacker_uncovered == -game.defender_uncovered).all())
+    True
+    """
+    n = whole_number("targets", targets, at_least=1)
+    value = 1 - 0.0005 * (1 - stream(seed, "games", "near_equal_security", n).random(n))
+    zero = np.zeros(n)
+    return SecurityGame(
+        zero,
+        -value,
+        zero,
+        value,
+        1,
+        name=f"near_equal_security-{n}-{seed}",
+        source=f"{__name__}.near_equal_security(targets={n}, seed={seed})",
+    )
+
+
+#: The families of finite games by name; all but ``one_resource_security`` take m, k and a seed.
 GENERATORS: Mapping[str, Callable[..., FiniteGame]] = MappingProxyType(
     {
         family.__name__: family
@@ -178,6 +231,12 @@ GENERATORS: Mapping[str, Callable[..., FiniteGame]] = MappingProxyType(
             one_resource_security,
         )
     }
+)
+
+
+#: The families of security games by name: targets, resources where there may be several, seed.
+SECURITY_GENERATORS: Mapping[str, Callable[..., SecurityGame]] = MappingProxyType(
+    {family.__name__: family for family in (security, near_equal_security)}
 )
 
 

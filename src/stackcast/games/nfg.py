@@ -23,6 +23,7 @@ from stackcast.games.finite import FiniteGame
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
+    from stackcast.games.base import Game
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -81,8 +82,11 @@ def read_nfg(content: str) -> FiniteGame:
     )
 
 
-def write_nfg(game: FiniteGame) -> str:
+def write_nfg(game: Game) -> str:
     """Return the text of the ``.nfg`` file for ``game``, from which `read_nfg` gets it back."""
+    if not isinstance(game, FiniteGame):
+        expected = "a finite game, because an .nfg file cannot hold another (see to_finite)"
+        raise InputError("game", expected, shown(game))
     if game.constraints:
         raise InputError(
             "constraints", "none, because an .nfg file cannot hold them", f"{len(game.constraints)}"

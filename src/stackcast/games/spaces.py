@@ -127,8 +127,9 @@ def _number(field: str, value: object) -> float:
 class StrategySpace:
     """A polytope of strategies {x : A x ≤ b, E x = f}.
 
-    Build one with :meth:`simplex`. ``kind`` is ``"simplex"`` where the space is exactly the
-    probability simplex, which many algorithms treat faster, and ``"polytope"`` otherwise.
+    Build one with :meth:`simplex` or :meth:`coverage`. ``kind`` is ``"simplex"`` or ``"coverage"``
+    where the space is exactly the probability simplex or all coverage of targets by resources,
+    which many algorithms treat faster, and ``"polytope"`` otherwise.
 
     Examples
     --------
@@ -143,7 +144,7 @@ class StrategySpace:
     inequality_bounds: FloatArray
     equality_rows: FloatArray
     equality_bounds: FloatArray
-    kind: Literal["simplex", "polytope"] = "polytope"
+    kind: Literal["simplex", "coverage", "polytope"] = "polytope"
 
     def __post_init__(self) -> None:
         for name in ("inequality_rows", "inequality_bounds", "equality_rows", "equality_bounds"):
@@ -157,17 +158,54 @@ class StrategySpace:
         constraints: Sequence[Constraint] = (),
     ) -> StrategySpace:
         """Return the mixed strategies over ``actions`` that satisfy every constraint."""
-        action_names = [] if isinstance(actions, int) else list(actions)
-        m = actions if isinstance(actions, int) else len(action_names)
-        rows, bounds = [-np.eye(m)], [np.zeros(m)]
-        equal_rows, equal_bounds = [np.ones((1, m))], [np.ones(1)]
+        m = actions if isinstance(actions, int) else len(actions)
+        own = (-np.eye(m), np.zeros(m)), (np.ones((1, m)), np.ones(1))
+        return cls._cut(*own, "simplex", actions, constraints)
+
+    @classmethod
+    def coverage(
+        cls,
+        targets: int | Sequence[str],
+        resources: float,
+        constraints: Sequence[Constraint] = (),
+    ) -> StrategySpace:
+        """Return the coverage {c : 0 ≤ c ≤ 1, Σc ≤ resources} that satisfies every constraint.
+
+        Examples
+        --------
+        >>> space = StrategySpace.coverage(3, resources=2)
+        >>> space.contains([1.0, 0.5, 0.5]), space.contains([1.0, 1.0, 0.5])
+        (True, False)
+        """
+        n = targets if isinstance(targets, int) else len(targets)
+        rows = np.vstack([-np.eye(n), np.eye(n), np.ones((1, n))])
+        bounds = np.concatenate([np.zeros(n), np.ones(n), [resources]])
+        own = (rows, bounds), (np.zeros((0, n)), np.zeros(0))
+        return cls._cut(*own, "coverage", targets, constraints)
+
+    @classmethod
+    def _cut(
+        cls,
+        inequalities: tuple[FloatArray, FloatArray],
+        equalities: tuple[FloatArray, FloatArray],
+        kind: Literal["simplex", "coverage"],
+        coordinates: int | Sequence[str],
+        constraints: Sequence[Constraint],
+    ) -> StrategySpace:
+        """Return a space, cut by constraints on its named coordinates."""
+        action_names = [] if isinstance(coordinates, int) else list(coordinates)
+        rows, bounds = [inequalities[0]], [inequalities[1]]
+        equal_rows, equal_bounds = [equalities[0]], [equalities[1]]
+        m = rows[0].shape[1]
         for constraint in constraints:
             weights = np.zeros(m)
             for action, weight in constraint.weights.items():
                 if action not in action_names:
                     raise InputError(
                         f"constraint {constraint.name!r}, weights",
-                        "names of the principal's actions",
+                        "names of the principal's actions"
+                        if kind == "simplex"
+                        else "names of targets",
                         shown(action),
                     )
                 weights[action_names.index(action)] = weight
@@ -189,7 +227,7 @@ class StrategySpace:
             np.concatenate(bounds),
             np.vstack(equal_rows),
             np.concatenate(equal_bounds),
-            "polytope" if constraints else "simplex",
+            "polytope" if constraints else kind,
         )
         if constraints and space.support_point(np.zeros(m)) is None:
             raise InputError("constraints", "at least one strategy that satisfies them all", "none")
@@ -209,6 +247,8 @@ class StrategySpace:
             v = np.full(m, 1 / np.sqrt(m))
             v[0] += 1.0
             return _read_only((np.eye(m) - 2 * np.outer(v, v) / (v @ v))[:, 1:])
+        if not len(self.equality_rows):
+            return _read_only(np.eye(self.dimension))
         _, singular, right = np.linalg.svd(self.equality_rows)
         rank = int((singular > 1e-12 * max(1.0, singular.max(initial=0.0))).sum())
         return _read_only(right[rank:].T)
@@ -239,6 +279,29 @@ class StrategySpace:
         equal = self.equality_rows @ self.frame.T - self.equality_bounds[:, None]
         both = np.vstack([rows, equal, -equal])
         return np.ascontiguousarray(both[(both > 1e-15 * np.abs(both).max()).any(axis=1)])
+
+    @cached_property
+    def drawn(self) -> StrategySpace:
+        """Where actions drawn from strategies live: constraints bind mixtures, not single draws."""
+        n = self.dimension
+        if self._inside_simplex:
+            return StrategySpace.simplex(n)
+        if self._inside_coverage:
+            return StrategySpace.coverage(n, float(self.inequality_bounds[2 * n]))
+        return self
+
+    @property
+    def _inside_coverage(self) -> bool:
+        """Whether the first rows say 0 ≤ x ≤ 1 and Σx ≤ r, as :meth:`coverage` writes them."""
+        n = self.dimension
+        return bool(
+            len(self.inequality_rows) > 2 * n
+            and np.array_equal(self.inequality_rows[:n], -np.eye(n))
+            and not self.inequality_bounds[:n].any()
+            and np.array_equal(self.inequality_rows[n : 2 * n], np.eye(n))
+            and (self.inequality_bounds[n : 2 * n] == 1).all()
+            and (self.inequality_rows[2 * n] == 1).all()
+        )
 
     @property
     def _inside_simplex(self) -> bool:
@@ -305,6 +368,13 @@ class StrategySpace:
             if x.min() < 0 or x.sum() != 1:
                 x = np.maximum(x, 0.0)
                 x = _read_only(x / x.sum())
+        elif self.kind == "coverage" and not self.contains(x):
+            resources = self.inequality_bounds[-1]
+            if x.min() < -PROBABILITY_TOLERANCE or x.max() > 1 + PROBABILITY_TOLERANCE:
+                worst = x.min() if x.min() < -PROBABILITY_TOLERANCE else x.max()
+                raise InputError(field, "coverage from 0 to 1 of every target", shown(worst))
+            expected = f"coverage that sums to at most {resources:g}, the number of resources"
+            raise InputError(field, expected, f"a sum of {x.sum():.6g}")
         elif not self.contains(x):
             raise InputError(field, "a strategy that satisfies every constraint", shown(x.tolist()))
         return x
@@ -316,6 +386,8 @@ class StrategySpace:
             vertex = np.zeros(self.dimension)
             vertex[int(np.argmax(c))] = 1.0
             return vertex
+        if self.kind == "coverage":
+            return self._covered(c)
         from scipy.optimize import linprog
 
         result = linprog(
@@ -328,6 +400,15 @@ class StrategySpace:
             method="highs",
         )
         return None if result.x is None else np.asarray(result.x, dtype=np.float64)
+
+    def _covered(self, direction: FloatArray) -> FloatArray:
+        """Return the coverage that spends the resources where ``direction`` is largest."""
+        order = np.argsort(-direction, kind="stable")
+        left = float(self.inequality_bounds[-1]) - np.arange(self.dimension)
+        point = np.zeros(self.dimension)
+        point[order] = np.clip(left, 0.0, 1.0)
+        point[direction <= 0] = 0.0
+        return point
 
 
 def _read_only(array: FloatArray) -> FloatArray:

@@ -5,6 +5,8 @@ distributions add their own by entry points in the group ``stackcast.principals`
 """
 
 from stackcast.principals.baselines import GridBandit, Oracle, UniformExplore
+from stackcast.principals.coverage_learner import CoverageLearner
+from stackcast.principals.coverage_search import CoverageSearch, search_coverage
 from stackcast.principals.explore_then_commit import ExploreThenCommit, learn_commitment
 from stackcast.principals.learned import LearnedCommitment
 from stackcast.principals.membership import approx_mem, membership_opt
@@ -26,6 +28,7 @@ from stackcast.protocol.registry import Registry
 _registry = Registry(
     "stackcast.principals",
     {
+        "CoverageLearner": CoverageLearner,
         "ExploreThenCommit": ExploreThenCommit,
         "Fixed": Fixed,
         "GridBandit": GridBandit,
@@ -41,6 +44,8 @@ find, make, names, origin = _registry.find, _registry.make, _registry.names, _re
 __all__ = [
     "Answer",
     "Commitment",
+    "CoverageLearner",
+    "CoverageSearch",
     "ExactOracle",
     "ExploreThenCommit",
     "Fixed",
@@ -66,5 +71,6 @@ __all__ = [
     "membership_opt",
     "names",
     "origin",
+    "search_coverage",
     "search_payoffs",
 ]

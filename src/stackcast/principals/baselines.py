@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from stackcast._state import State
     from stackcast._validation import FloatArray
-    from stackcast.games import FiniteGame, PrincipalView
+    from stackcast.games import Game, PrincipalView
 
 
 class Oracle(Fixed):
@@ -26,7 +26,7 @@ class Oracle(Fixed):
 
     Parameters
     ----------
-    game : FiniteGame
+    game : Game
         The whole game, the agent's payoffs included.
     margin : float
         The distance to keep to other regions.
@@ -39,7 +39,7 @@ class Oracle(Fixed):
     array([0.429, 0.571])
     """
 
-    def __init__(self, game: FiniteGame, margin: float = 0.003) -> None:
+    def __init__(self, game: Game, margin: float = 0.003) -> None:
         self._solution = solve(game, margin=margin)
         self._margin = margin
         super().__init__(game.principal_view, self._solution.strategy)

@@ -20,7 +20,7 @@ import numpy as np
 
 from stackcast._random import stream
 from stackcast._validation import InputError, real_number, whole_number
-from stackcast.games import BEST_RESPONSE_TOLERANCE, AgentView, FiniteGame
+from stackcast.games import BEST_RESPONSE_TOLERANCE, AgentView, FiniteGame, Game
 from stackcast.regions._programs import best_commitment, gap_and_distances, scaled_payoffs
 from stackcast.regions._simplex import CERTIFIED, EMPTY
 from stackcast.regions.polytope import Ball, Polytope
@@ -48,7 +48,7 @@ class BestResponseRegions:
 
     Parameters
     ----------
-    game : FiniteGame or AgentView
+    game : Game or AgentView
         Only the agent's payoffs and the strategy space matter.
 
     Examples
@@ -61,7 +61,7 @@ class BestResponseRegions:
     [[0.5, 0.5], [0.0, 1.0]]
     """
 
-    def __init__(self, game: FiniteGame | AgentView) -> None:
+    def __init__(self, game: Game | AgentView) -> None:
         self.view = game if isinstance(game, AgentView) else game.agent_view
         self.space = self.view.space
 
@@ -213,7 +213,7 @@ class ScaledPayoffs:
     vertices: FloatArray | None
 
     @classmethod
-    def of(cls, game: FiniteGame | AgentView) -> ScaledPayoffs:
+    def of(cls, game: Game | AgentView) -> ScaledPayoffs:
         """Scale the payoffs of the agent in ``game``."""
         space = game.space
         if space.kind == "simplex":
@@ -221,10 +221,11 @@ class ScaledPayoffs:
             if isinstance(game, FiniteGame):
                 frame, projected, scale = scaled_payoffs(game.agent_payoffs)
             else:
-                frame, projected, scale = scaled_payoffs(game.payoffs + game.offsets)
+                view = game if isinstance(game, AgentView) else game.agent_view
+                frame, projected, scale = scaled_payoffs(view.payoffs + view.offsets)
             cuts = np.zeros((0, frame.shape[0]))
             return cls(frame, projected, cuts, BEST_RESPONSE_TOLERANCE, scale, None)
-        view = game.agent_view if isinstance(game, FiniteGame) else game
+        view = game if isinstance(game, AgentView) else game.agent_view
         at_frame = space.frame @ view.payoffs + view.offsets
         return cls(
             (at_frame - at_frame.min(axis=1)[:, None]) / view.scale,

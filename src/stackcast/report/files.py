@@ -10,23 +10,29 @@ from stackcast._validation import InputError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stackcast.games import FiniteGame
+    from stackcast.games import Game
     from stackcast.solvers import Solution
 
 
-def write_solution(folder: Path, game: FiniteGame, solution: Solution) -> list[Path]:
-    """Write ``solution.json`` and the picture of the regions; return the files."""
+def write_solution(folder: Path, game: Game, solution: Solution) -> list[Path]:
+    """Write ``solution.json`` and the picture of regions or coverage; return the files."""
+    from stackcast.games import SecurityGame
+    from stackcast.report.coverage_figure import draw_coverage
     from stackcast.report.figures import load_pyplot
     from stackcast.report.regions_figure import draw_regions
 
     pyplot = load_pyplot()
-    files = [folder / "solution.json", folder / "regions.svg", folder / "regions.png"]
+    picture = "coverage" if isinstance(game, SecurityGame) else "regions"
+    files = [folder / name for name in ("solution.json", f"{picture}.svg", f"{picture}.png")]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         content = {"game": game.name, **solution.to_dict()}
         files[0].write_text(json.dumps(content, indent=2, allow_nan=False) + "\n")
         figure, ax = pyplot.subplots(figsize=(6.4, 5.2))
-        draw_regions(game, solution, ax=ax)
+        if isinstance(game, SecurityGame):
+            draw_coverage(game, solution, ax=ax)
+        else:
+            draw_regions(game, solution, ax=ax)
         for file in files[1:]:
             figure.savefig(file, dpi=160, bbox_inches="tight")
         pyplot.close(figure)

@@ -7,27 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stackcast.games import FiniteGame
 from stackcast.regions import BestResponseRegions
 from stackcast.report.figures import COLOURS, load_pyplot, short_name
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
-    from stackcast.games import FiniteGame
+    from stackcast.games import Game
     from stackcast.solvers import Solution
 
 #: Corners of the drawn triangle: the first action on top, the second left, the third right.
 CORNERS = np.array([[0.5, math.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
 
 
-def draw_regions(game: FiniteGame, solution: Solution | None = None, ax: Any = None) -> Any:
+def draw_regions(game: Game, solution: Solution | None = None, ax: Any = None) -> Any:
     """Draw the best-response regions and, if given, the commitment of a solution.
 
     Three principal actions make a triangle. Two make the principal's utility along the line of
-    mixed strategies. More cannot be drawn whole: bars show each region's share of the strategies.
+    mixed strategies. More, and coverage of targets, cannot be drawn whole: bars show each region's
+    share of the strategies.
 
     Parameters
     ----------
-    game : FiniteGame
+    game : Game
     solution : Solution, optional
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
@@ -38,8 +40,11 @@ def draw_regions(game: FiniteGame, solution: Solution | None = None, ax: Any = N
     """
     if ax is None:
         _, ax = load_pyplot().subplots()
-    draw = {2: draw_line, 3: draw_triangle}.get(game.shape[0], _draw_shares)
-    draw(game, solution, ax)
+    if isinstance(game, FiniteGame) and game.shape[0] in (2, 3):
+        draw = draw_line if game.shape[0] == 2 else draw_triangle
+        draw(game, solution, ax)
+    else:
+        _draw_shares(game, solution, ax)
     return ax
 
 
@@ -131,7 +136,7 @@ def draw_line(game: FiniteGame, solution: Solution | None, ax: Any) -> None:
     ax.set_title(_title(game, solution), fontsize=12)
 
 
-def _draw_shares(game: FiniteGame, solution: Solution | None, ax: Any) -> None:
+def _draw_shares(game: Game, solution: Solution | None, ax: Any) -> None:
     shares = BestResponseRegions(game).volume_shares()
     order = np.argsort(shares.share)
     low, high = shares.share - shares.lower, shares.upper - shares.share
@@ -151,7 +156,7 @@ def _mark(ax: Any, point: FloatArray) -> None:
     ax.plot(*point, marker="*", markersize=20, color="black", markeredgecolor="white", zorder=5)
 
 
-def _title(game: FiniteGame, solution: Solution | None) -> str:
+def _title(game: Game, solution: Solution | None) -> str:
     name = game.name or "game"
     if solution is None:
         return f"{name}: best-response regions"

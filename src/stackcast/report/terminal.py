@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from stackcast.games import SecurityGame
 from stackcast.regions import BestResponseRegions
 
 if TYPE_CHECKING:
@@ -18,34 +19,43 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from stackcast._validation import FloatArray
-    from stackcast.games import FiniteGame
+    from stackcast.games import Game
     from stackcast.solvers import Solution
 
 #: Letters tell the regions apart where colours cannot.
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _STYLES = ("cyan", "yellow", "magenta", "green", "blue", "red")
 _STAR = "★"
+#: Actions that are named one by one.
+_MOST_NAMES = 20
 
 
-def describe_solution(game: FiniteGame, solution: Solution) -> RenderableType:
+def describe_solution(game: Game, solution: Solution) -> RenderableType:
     """Return what a person wants to read of a solution."""
     parts: list[RenderableType] = []
     if game.description:
         parts += [Text(game.name, style="bold"), Text(game.description), Text()]
-    parts += [_sentence(game, solution), Text(), _map_and_legend(game, solution)]
+    if isinstance(game, SecurityGame):
+        parts += [_sentence(game, solution), Text(), _coverage(game, solution)]
+    else:
+        parts += [_sentence(game, solution), Text(), _map_and_legend(game, solution)]
     if not math.isnan(solution.maximin):
         parts += [Text(), _details(solution)]
     return Group(*parts)
 
 
-def _sentence(game: FiniteGame, solution: Solution) -> Text:
-    mixture = ", ".join(
+def _sentence(game: Game, solution: Solution) -> Text:
+    order = np.argsort(-solution.strategy, kind="stable")[:_MOST_NAMES]
+    parts = [
         f"{_percent(p)} {action}"
-        for p, action in zip(solution.strategy, game.principal_actions, strict=True)
-        if p > 5e-7
-    )
+        for t, (p, action) in enumerate(zip(solution.strategy, game.principal_actions, strict=True))
+        if p > 5e-7 and t in order
+    ]
+    rest = int((solution.strategy > 5e-7).sum()) - len(parts)
+    if rest > 0:
+        parts.append(f"and {rest} more")
     text = Text("Commit to ")
-    text.append(mixture, style="bold")
+    text.append(", ".join(parts) or "nothing", style="bold")
     text.append("; the agent answers ")
     text.append(repr(solution.response_name), style="bold")
     text.append(" and the principal earns ")
@@ -63,11 +73,34 @@ def _sentence(game: FiniteGame, solution: Solution) -> Text:
     return text
 
 
+def _coverage(game: SecurityGame, solution: Solution) -> Table:
+    """Return the coverage and both sides' utilities, target by target, the best covered first."""
+    table = Table(title="coverage", title_justify="left")
+    for column in ("target", "covered", "attacker's utility", "defender's utility"):
+        table.add_column(column, justify="left" if column == "target" else "right")
+    c = solution.strategy
+    attacker = c * game.attacker_covered + (1 - c) * game.attacker_uncovered
+    defender = c * game.defender_covered + (1 - c) * game.defender_uncovered
+    # The first of them are those that the attacker may choose.
+    order = np.lexsort((-c, -attacker))
+    tied = int((attacker >= attacker.max() - 1e-9 * max(1.0, float(np.ptp(attacker)))).sum())
+    for t in order[:_MOST_NAMES].tolist():
+        table.add_row(
+            Text(game.targets[t] + (f" {_STAR}" if t == solution.response else "")),
+            _percent(float(c[t])),
+            f"{attacker[t]:.6g}",
+            f"{defender[t]:.6g}",
+        )
+    more = f", the first {_MOST_NAMES} shown" if len(c) > _MOST_NAMES else ""
+    table.caption = f"equally attractive to the attacker: {tied} of {len(c)} targets{more}"
+    return table
+
+
 def _percent(p: float) -> str:
     return f"{100 * p:.4g}%"
 
 
-def _map_and_legend(game: FiniteGame, solution: Solution) -> RenderableType:
+def _map_and_legend(game: Game, solution: Solution) -> RenderableType:
     regions = BestResponseRegions(game)
     shares = regions.volume_shares(samples=20_000)
     order = [y for y in np.argsort(-shares.share) if shares.share[y] > 0]
@@ -95,7 +128,7 @@ def _map_and_legend(game: FiniteGame, solution: Solution) -> RenderableType:
 
 
 def region_map(
-    game: FiniteGame,
+    game: Game,
     strategy: FloatArray,
     letters: dict[int, str],
     height: int = 17,
@@ -177,7 +210,7 @@ def _details(solution: Solution) -> Table:
     return table
 
 
-def describe_game(game: FiniteGame) -> RenderableType:
+def describe_game(game: Game) -> RenderableType:
     """Return a game's story and payoffs."""
     parts: list[RenderableType] = [Text(game.description), Text(), game]
     if game.source:
@@ -187,7 +220,7 @@ def describe_game(game: FiniteGame) -> RenderableType:
     return Group(*parts)
 
 
-def describe_catalogue(games: Sequence[FiniteGame]) -> Table:
+def describe_catalogue(games: Sequence[Game]) -> Table:
     """Return the table of the catalogue."""
     table = Table(title="games", title_justify="left")
     for column in ("name", "size", "V*", "story"):

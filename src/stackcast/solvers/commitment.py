@@ -7,26 +7,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stackcast.games import FiniteGame
 from stackcast.regions._programs import best_commitment, unit_payoffs
 from stackcast.regions._simplex import CERTIFIED, UNSURE
 from stackcast.solvers.solution import Solution
 
 if TYPE_CHECKING:
-    from stackcast.games import FiniteGame
+    from stackcast.games import Game
     from stackcast.regions.best_response import ScaledPayoffs
 
 
 def best_solution(
-    game: FiniteGame, scaled: ScaledPayoffs, margin: float, every: bool, slack: float = 0.0
+    game: Game, scaled: ScaledPayoffs, margin: float, every: bool, slack: float = 0.0
 ) -> Solution | None:
     """Return the best commitment; None if none has the margin.
 
     ``slack`` is added to the utility of y when it is compared with the other actions, in the units
     of ``scaled``: the agent may lose that much by playing y.
     """
-    payoffs = game.principal_payoffs
-    if scaled.vertices is not None:
-        payoffs = scaled.vertices @ payoffs
+    if isinstance(game, FiniteGame) and scaled.vertices is None:
+        payoffs = game.principal_payoffs  # the common case, without the cost of a view
+    else:
+        payoffs = game.principal_view.utilities(scaled.vertices)
     U, low, width = unit_payoffs(payoffs)
     W, tie = scaled.frame, scaled.tie
     everyone = np.ones(W.shape[1], dtype=np.bool_)
@@ -55,7 +57,7 @@ def best_solution(
     certified = gap <= tie + slack and bound - best <= CERTIFIED
     strategy = weights if scaled.vertices is None else weights @ scaled.vertices
     return Solution(
-        value=float(strategy @ game.principal_payoffs[:, response]),
+        value=float(weights @ payoffs[:, response]),
         strategy=strategy,
         response=int(response),
         margin=max(distance, 0.0),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stackcast._validation import real_number
-from stackcast.games import FiniteGame
+from stackcast.games import FiniteGame, Game, SecurityGame
 from stackcast.regions import BestResponseRegions
 from stackcast.regions.best_response import ScaledPayoffs
 from stackcast.solvers.commitment import best_solution
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NASH_SECONDS = 10.0
 
 
-def with_details(game: FiniteGame, solution: Solution, payoff_error: float | None) -> Solution:
+def with_details(game: Game, solution: Solution, payoff_error: float | None) -> Solution:
     """Return the solution with regularity, maximin, best Nash value and sensitivity filled in."""
     regions = BestResponseRegions(game)
     ball = regions.inscribed_ball(solution.response)
@@ -36,7 +36,7 @@ def with_details(game: FiniteGame, solution: Solution, payoff_error: float | Non
     )
 
 
-def maximin(game: FiniteGame) -> float:
+def maximin(game: Game) -> float:
     """Return what the principal can secure against any agent, max_h min_y U_P(h, y).
 
     It is the Stackelberg value against an agent that wants the opposite.
@@ -46,26 +46,43 @@ def maximin(game: FiniteGame) -> float:
     >>> maximin(FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]]))
     1.0
     """
-    opposed = FiniteGame(
+    opposed = _opposed(game)
+    solution = best_solution(opposed, ScaledPayoffs.of(opposed), 0.0, every=False)
+    assert solution is not None
+    return solution.value
+
+
+def _opposed(game: Game) -> Game:
+    """Return the game with an agent that wants the opposite of what the principal wants."""
+    if isinstance(game, SecurityGame):
+        covered, uncovered = game.defender_covered, game.defender_uncovered
+        return SecurityGame(
+            covered,
+            uncovered,
+            -covered,
+            -uncovered,
+            game.resources,
+            game.targets,
+            constraints=game.constraints,
+        )
+    assert isinstance(game, FiniteGame)
+    return FiniteGame(
         game.principal_payoffs,
         -game.principal_payoffs,
         game.principal_actions,
         game.agent_actions,
         constraints=game.constraints,
     )
-    solution = best_solution(opposed, ScaledPayoffs.of(opposed), 0.0, every=False)
-    assert solution is not None
-    return solution.value
 
 
-def best_nash(game: FiniteGame) -> float:
+def best_nash(game: Game) -> float:
     """Return the principal's payoff in its best Nash equilibrium of the game without commitment.
 
     A mixed-integer program over supports (Sandholm, Gilpin and Conitzer 2005), so degenerate games
     are no exception; accurate to about 1e-6 of the payoffs' spread. NaN if it takes too long or if
-    the commitments are constrained.
+    the commitments are constrained, or are not mixed strategies.
     """
-    if game.constraints:
+    if game.constraints or not isinstance(game, FiniteGame):
         return math.nan
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -116,9 +133,7 @@ def best_nash(game: FiniteGame) -> float:
     return float(low + result.x[at_v] * (width if width > 0 else 1.0))
 
 
-def sensitivity(
-    game: FiniteGame, solution: Solution, payoff_error: float | None = None
-) -> Sensitivity:
+def sensitivity(game: Game, solution: Solution, payoff_error: float | None = None) -> Sensitivity:
     """Return how far V* and the commitment move when the agent's payoffs are slightly wrong.
 
     If no entry is off by more than δ, no comparison of two actions is off by more than 2δ. So V* of

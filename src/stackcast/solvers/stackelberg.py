@@ -1,7 +1,8 @@
 """The Stackelberg value and optimal commitments (Section 2 of the paper).
 
 V* = max over y of max {U_P(h, y) : h ∈ P_y}: one linear program for each agent action (Conitzer and
-Sandholm 2006). Ties of the agent are broken for the principal, as the definition of V* has it.
+Sandholm 2006); plain security games have a faster way (:mod:`stackcast.solvers.security`). Ties of
+the agent are broken for the principal, as the definition of V* has it.
 
 Payoffs are shifted and scaled first, so that no tolerance depends on the user's units, and every
 answer is checked afterwards against the payoffs: the response is a best response within a stated
@@ -16,18 +17,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stackcast._validation import InputError, real_number
+from stackcast.games import SecurityGame
 from stackcast.regions import BestResponseRegions
 from stackcast.regions.best_response import ScaledPayoffs
 from stackcast.solvers.commitment import best_solution
 from stackcast.solvers.details import with_details
+from stackcast.solvers.security import best_coverage, has_levels
 
 if TYPE_CHECKING:
-    from stackcast.games import FiniteGame
+    from stackcast.games import Game
     from stackcast.solvers.solution import Solution
 
 
 def solve(
-    game: FiniteGame,
+    game: Game,
     margin: float = 0.0,
     details: bool = False,
     *,
@@ -37,7 +40,7 @@ def solve(
 
     Parameters
     ----------
-    game : FiniteGame
+    game : FiniteGame or SecurityGame
         The whole game: both sides' payoffs.
     margin : float
         Keep at least this ℓ2 distance to every other region, so that a forecast that is off by less
@@ -65,14 +68,18 @@ def solve(
     (2.4293, 0.1)
     """
     margin = real_number("margin", margin, at_least=0)
-    scaled = ScaledPayoffs.of(game)
-    solution = best_solution(game, scaled, margin, every=details)
+    if isinstance(game, SecurityGame) and has_levels(game, margin):
+        solution = best_coverage(game, margin, details, payoff_error)
+    else:
+        solution = best_solution(game, ScaledPayoffs.of(game), margin, every=details)
+        if solution is not None and details:
+            solution = with_details(game, solution, payoff_error)
     if solution is None:
         raise InputError("margin", f"at most {_widest(game):.6g} in this game", f"{margin:g}")
-    return with_details(game, solution, payoff_error) if details else solution
+    return solution
 
 
-def _widest(game: FiniteGame) -> float:
+def _widest(game: Game) -> float:
     """Return the largest margin that any commitment has."""
     regions = BestResponseRegions(game)
     return max(

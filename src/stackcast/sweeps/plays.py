@@ -21,7 +21,7 @@ from stackcast.protocol import play
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stackcast.games import FiniteGame
+    from stackcast.games import Game
     from stackcast.protocol import Transcript
 
 #: What a row can hold besides V*, the regret and the range of the principal's payoffs, its scale.
@@ -71,7 +71,7 @@ class Player:
 class Play:
     """A game, two players, a length and a seed: everything that determines a row."""
 
-    game: FiniteGame
+    game: Game
     principal: Player
     agent: Player
     rounds: int
@@ -114,7 +114,7 @@ def algorithms() -> str:
 
 
 def made_players(
-    game: FiniteGame, wanted: Mapping[str, Player], rounds: int, seed: int
+    game: Game, wanted: Mapping[str, Player], rounds: int, seed: int
 ) -> dict[str, Any]:
     """Return the players that are wanted of the rooms ``principals`` and ``agents``."""
     made = {}
@@ -168,9 +168,10 @@ def run_play(task: Mapping[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _measured(transcript: Transcript, game: FiniteGame, wanted: list[str]) -> dict[str, Any]:
+def _measured(transcript: Transcript, game: Game, wanted: list[str]) -> dict[str, Any]:
     found = audit(transcript, game, profile="calibration" in wanted)
-    payoffs = game.principal_payoffs
+    # Where each action is taken or each target covered: there lie the extremes.
+    payoffs = game.principal_view.payoffs + game.principal_view.offsets
     scale = float(payoffs.max() - payoffs.min()) or 1.0
     row: dict[str, Any] = {"value": found.value, "regret": found.regret, "scale": scale}
     plain = {
@@ -191,7 +192,7 @@ def _measured(transcript: Transcript, game: FiniteGame, wanted: list[str]) -> di
     return row
 
 
-def _curve(transcript: Transcript, game: FiniteGame, value: float) -> tuple[list[int], list[float]]:
+def _curve(transcript: Transcript, game: Game, value: float) -> tuple[list[int], list[float]]:
     """Return V* less the average utility of the first t rounds, for t = 1, …, T on a log scale."""
     lengths = np.array([block.rounds for block in transcript.blocks])
     utilities = np.array([game.principal_utilities(b.strategy) for b in transcript.blocks])

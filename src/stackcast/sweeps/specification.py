@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping
 
-    from stackcast.games import FiniteGame
+    from stackcast.games import Game
 
 
 #: A count, a list, or a range.
@@ -99,7 +99,7 @@ class Specification:
     12
     """
 
-    games: tuple[FiniteGame, ...]
+    games: tuple[Game, ...]
     principals: tuple[Player, ...]
     agents: tuple[Player, ...]
     rounds: tuple[int, ...]
@@ -193,7 +193,7 @@ def _players(room: str, entries: list[_PlayerEntry]) -> tuple[Player, ...]:
     return players
 
 
-def _games(place: str, entry: dict[str, Any], folder: Path) -> Iterator[FiniteGame]:
+def _games(place: str, entry: dict[str, Any], folder: Path) -> Iterator[Game]:
     kinds = [kind for kind in ("name", "file", "generator") if kind in entry]
     if len(kinds) != 1:
         found = " and ".join(kinds) or "none of them"

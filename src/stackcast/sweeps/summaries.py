@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from stackcast._validation import InputError
-from stackcast.games import catalogue
+from stackcast.games import FiniteGame, catalogue, load_game
 from stackcast.sweeps.specification import Specification
 
 if TYPE_CHECKING:
@@ -28,13 +28,17 @@ _AGENTS = (
 )
 
 
+def _finite_games() -> list[str]:
+    return [name for name in catalogue() if isinstance(load_game(name), FiniteGame)]
+
+
 def tournament_specification(rounds: int = 20_000, seeds: int = 3) -> Specification:
-    """Return the sweep of everybody against everybody on the catalogue."""
+    """Return the sweep of everybody against everybody on the finite games of the catalogue."""
     return Specification.of(
         {
             "rounds": rounds,
             "seeds": seeds,
-            "games": [{"name": name} for name in catalogue()],
+            "games": [{"name": name} for name in _finite_games()],
             "principals": [{"name": name} for name in _PRINCIPALS],
             "agents": [{"name": name} for name in _AGENTS],
             "metrics": ["average_utility", "explored", "curve"],

@@ -1,0 +1,146 @@
+"""Security games: solving, calibrated attackers, and learning, at their real size.
+
+Run it with ``python -m benchmarks security``; the tables are in ``docs/security.md``.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+import stackcast as sc
+from stackcast._random import stream
+from stackcast.games import generators
+from stackcast.principals import CoverageLearner, ExactOracle, ask_oracle, search_coverage
+from stackcast.protocol import Block
+
+#: Questions that Clinch needs with exact answers, to 1e-8.
+CLINCH = {5: 84, 8: 139, 100: 1834}
+HORIZON = 100_000
+GAMES = 2
+
+
+def main() -> dict[str, Any]:
+    """Return the tables."""
+    tables: dict[str, Any] = {}
+    for name, table in (
+        ("solving", solving),
+        ("attackers", attackers),
+        ("questions", questions),
+        ("learning", learning),
+    ):
+        tables[name] = table()
+        for row in tables[name]:
+            print(name, row, flush=True)
+    return tables
+
+
+def solving() -> list[dict[str, Any]]:
+    rows = []
+    for n in (10, 100, 1000, 10_000):
+        game = generators.security(n, max(1, n // 20), seed=0)
+        sc.solve(game)
+        start = time.perf_counter()
+        sc.solve(game)
+        rows.append({"targets": n, "milliseconds": round(1e3 * (time.perf_counter() - start), 2)})
+    return rows
+
+
+def attackers() -> list[dict[str, Any]]:
+    """Return rounds a second of the calibrated attacker, coverage changed every 500 rounds."""
+    rows = []
+    for n, resources, rounds in ((5, 1, 20_000), (20, 1, 10_000), (20, 4, 5000), (100, 10, 1000)):
+        game = generators.security(n, resources, seed=0)
+        rng = stream(0, "benchmark", "security", n)
+        agent = sc.agents.Calibrated(game.agent_view, seed=0)
+        agent.respond(Block(np.full(n, resources / n), 20))
+        start = time.perf_counter()
+        for _ in range(max(1, rounds // 500)):
+            coverage = np.minimum(rng.dirichlet(np.ones(n)) * resources, 1.0)
+            agent.respond(Block(coverage, 500))
+        seconds = time.perf_counter() - start
+        rows.append(
+            {"targets": n, "resources": resources, "rounds_per_second": round(rounds / seconds)}
+        )
+    return rows
+
+
+def questions() -> list[dict[str, Any]]:
+    """Return the most and the median of the questions to 1e-8, certificate included."""
+    rows = []
+    for n, clinch in CLINCH.items():
+        seeds = range(50) if n < 100 else range(5)
+        families = {
+            "near_equal_security": [generators.near_equal_security(n, s) for s in seeds],
+            "security, one resource": [generators.security(n, 1, s).normalised() for s in seeds],
+        }
+        for family, games in families.items():
+            counts, losses = [], []
+            for game in games:
+                oracle = ExactOracle(game.agent_view)
+                found = ask_oracle(search_coverage(game.principal_view, 1e-8), oracle)
+                counts.append(oracle.queries)
+                losses.append(sc.solve(game).value - found.value)
+            rows.append(
+                {
+                    "targets": n,
+                    "family": family,
+                    "games": len(games),
+                    "most": max(counts),
+                    "median": float(np.median(counts)),
+                    "clinch": clinch,
+                    "worst_loss": max(losses),
+                }
+            )
+    return rows
+
+
+def learning() -> list[dict[str, Any]]:
+    """Return the regret a round against the calibrated attacker, beside one who knows the game."""
+    rows = []
+    for n in (5, 10, 20):
+        for family in ("near_equal_security", "security"):
+            regrets: list[float] = []
+            told: list[float] = []
+            certified = 0
+            for seed in range(GAMES):
+                game = (
+                    generators.security(n, 1, seed)
+                    if family == "security"
+                    else generators.near_equal_security(n, seed)
+                ).normalised()
+                value = sc.solve(game).value
+                learner = CoverageLearner(game.principal_view, HORIZON, seed)
+                oracle = sc.principals.Oracle(game, margin=0.01)
+                for principal, regret in ((learner, regrets), (oracle, told)):
+                    agent = sc.agents.Calibrated(game.agent_view, seed=seed)
+                    t = sc.play(principal, agent, HORIZON, forecasts=False, progress=False)
+                    earned = np.einsum(
+                        "ij,ij->i",
+                        t.block_strategies @ game.principal_view.payoffs
+                        + game.principal_view.offsets,
+                        _attacks(t, n),
+                    )
+                    regret.append(value - float(earned.sum()) / HORIZON)
+                certified += learner.result.certified
+            rows.append(
+                {
+                    "targets": n,
+                    "family": family,
+                    "games": GAMES,
+                    "regret": round(float(np.mean(regrets)), 4),
+                    "worst": round(max(regrets), 4),
+                    "told_everything": round(float(np.mean(told)), 4),
+                    "certified": certified,
+                }
+            )
+    return rows
+
+
+def _attacks(t: sc.Transcript, n: int) -> np.ndarray[Any, Any]:
+    """Return how often each target was attacked in each block."""
+    ends = np.cumsum(t.block_rounds)
+    parts = np.split(t.responses, ends[:-1])
+    return np.array([np.bincount(part, minlength=n) for part in parts])

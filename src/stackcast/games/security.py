@@ -1,0 +1,321 @@
+"""Stackelberg security games: a defender covers targets, an attacker picks one of them.
+
+There are n targets and r resources. The defender commits to *coverage* c, the probability with
+which each target is covered: 0 ≤ c_t ≤ 1 and Σc ≤ r. An attack on target t pays each side its
+covered payoff with probability c_t and its uncovered payoff otherwise,
+
+    U_D(c, t) = c_t·defender_covered[t] + (1 − c_t)·defender_uncovered[t],
+
+and likewise for the attacker. Covering a target helps the defender or leaves it as it is, and does
+the attacker no good. The game is played in coverage space; nothing lists the C(n, r) ways to place
+the resources, and :meth:`SecurityGame.draw_schedules` places them when the day comes.
+
+The defender is the principal, the attacker the agent, and targets are both the coordinates of a
+strategy and the agent's actions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from stackcast._random import stream
+from stackcast._validation import InputError, names, real_vector, whole_number
+from stackcast.games.base import Game, printable, to_unit
+from stackcast.games.finite import FiniteGame
+from stackcast.games.spaces import Constraint, StrategySpace
+from stackcast.games.views import AgentView, PrincipalView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import numpy.typing as npt
+    from rich.table import Table
+
+    from stackcast._validation import FloatArray
+
+V = TypeVar("V", PrincipalView, AgentView)
+
+#: More pure schedules than this are not listed.
+_MOST_SCHEDULES = 20_000
+
+
+class SecurityGame(Game):
+    """A security game between a defender (principal) and an attacker (agent).
+
+    Parameters
+    ----------
+    defender_covered, defender_uncovered : array-like, shape (n,)
+        The defender's payoff of an attack on each target, covered and not; covered is no worse.
+    attacker_covered, attacker_uncovered : array-like, shape (n,)
+        The attacker's; covered is no better.
+    resources : int
+        How many targets can be covered at once, from 1 to n.
+    targets : iterable of str, optional
+        Distinct names, otherwise ``target 1``, ….
+    name, description, source : str
+        What the game is called, its story, and where it comes from.
+    known_value : float, optional
+        The Stackelberg value that the source states.
+    constraints : iterable of Constraint, optional
+        Linear constraints on coverage, with weights of targets (schedules, regions, quotas).
+
+    Examples
+    --------
+    >>> game = SecurityGame(defender_covered=[0, 0], defender_uncovered=[-5, -3],
+    ...                     attacker_covered=[-1, -1], attacker_uncovered=[5, 3], resources=1,
+    ...                     targets=["port", "beach"])
+    >>> game
+    SecurityGame(2 targets, 1 resource: port, beach)
+    >>> game.agent_utilities([0.6, 0.4])
+    array([1.4, 1.4])
+    >>> game.draw_schedules([0.6, 0.4], days=10_000, seed=0).mean(axis=0).round(2)
+    array([0.6, 0.4])
+    """
+
+    def __init__(
+        self,
+        defender_covered: npt.ArrayLike,
+        defender_uncovered: npt.ArrayLike,
+        attacker_covered: npt.ArrayLike,
+        attacker_uncovered: npt.ArrayLike,
+        resources: int,
+        targets: Iterable[str] | None = None,
+        *,
+        name: str = "",
+        description: str = "",
+        source: str = "",
+        known_value: float | None = None,
+        constraints: Iterable[Constraint | Mapping[str, Any]] = (),
+    ) -> None:
+        self._defender_covered = real_vector("defender_covered", defender_covered)
+        n = len(self._defender_covered)
+        self._defender_uncovered = real_vector("defender_uncovered", defender_uncovered, n)
+        self._attacker_covered = real_vector("attacker_covered", attacker_covered, n)
+        self._attacker_uncovered = real_vector("attacker_uncovered", attacker_uncovered, n)
+        self._targets = names("targets", targets, n, "target")
+        self._resources = whole_number("resources", resources, at_least=1)
+        if self._resources > n:
+            found = f"{self._resources} for {n} target{'s' if n > 1 else ''}"
+            raise InputError("resources", "no more resources than targets", found)
+        defender, attacker = self._payoffs()[:2], self._payoffs()[2:]
+        self._require_order("defender_covered", *defender)
+        self._require_order("attacker_uncovered", *reversed(attacker))
+        super().__init__(name, description, source, known_value, constraints)
+        if self._constraints:
+            _ = self.space  # says whether any coverage satisfies them
+
+    def _require_order(self, field: str, higher: FloatArray, lower: FloatArray) -> None:
+        """Refuse payoffs for which covering a target turns the game on its head."""
+        if (higher < lower).any():
+            t = int(np.argmax(higher < lower))
+            state = "uncovered" if field == "defender_covered" else "covered"
+            raise InputError(
+                f"{field}, target {self._targets[t]!r}",
+                f"at least the {state} payoff, {lower[t]:g}",
+                f"{higher[t]:g}",
+            )
+
+    @property
+    def defender_covered(self) -> FloatArray:
+        """The defender's payoffs of attacks on covered targets."""
+        return self._defender_covered
+
+    @property
+    def defender_uncovered(self) -> FloatArray:
+        """The defender's payoffs of attacks on uncovered targets."""
+        return self._defender_uncovered
+
+    @property
+    def attacker_covered(self) -> FloatArray:
+        """The attacker's payoffs of attacks on covered targets."""
+        return self._attacker_covered
+
+    @property
+    def attacker_uncovered(self) -> FloatArray:
+        """The attacker's payoffs of attacks on uncovered targets."""
+        return self._attacker_uncovered
+
+    @property
+    def resources(self) -> int:
+        """How many targets can be covered at once."""
+        return self._resources
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The names of the targets."""
+        return self._targets
+
+    @property
+    def principal_actions(self) -> tuple[str, ...]:
+        """The targets that the defender covers."""
+        return self._targets
+
+    @property
+    def agent_actions(self) -> tuple[str, ...]:
+        """The targets that the attacker may attack."""
+        return self._targets
+
+    @cached_property
+    def space(self) -> StrategySpace:
+        """The defender's strategy space: coverage, cut by the constraints."""
+        return StrategySpace.coverage(self._targets, self._resources, self._constraints)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all that determines play: payoffs, resources, targets, constraints."""
+        words = [
+            "security",
+            list(self._targets),
+            self._resources,
+            [c.to_table() for c in self._constraints],
+        ]
+        digest = hashlib.sha256(json.dumps(words, sort_keys=True).encode())
+        for payoffs in self._payoffs():
+            digest.update(payoffs.astype("<f8").tobytes())
+        return digest.hexdigest()[:32]
+
+    @cached_property
+    def principal_view(self) -> PrincipalView:
+        """What a defender may know of this game."""
+        return self._side(PrincipalView, self._defender_covered, self._defender_uncovered)
+
+    @cached_property
+    def agent_view(self) -> AgentView:
+        """What an attacker may know of this game."""
+        return self._side(AgentView, self._attacker_covered, self._attacker_uncovered)
+
+    def _side(self, view: type[V], covered: FloatArray, uncovered: FloatArray) -> V:
+        payoffs = np.diag(covered - uncovered)
+        payoffs.flags.writeable = False
+        both = self._targets, self._targets, self.space, self.fingerprint
+        return view(payoffs, uncovered, *both)
+
+    def _payoffs(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        return (
+            self._defender_covered,
+            self._defender_uncovered,
+            self._attacker_covered,
+            self._attacker_uncovered,
+        )
+
+    def draw_schedules(
+        self, coverage: npt.ArrayLike, days: int, seed: int
+    ) -> npt.NDArray[np.bool_]:
+        """Return which targets are covered on each day, drawn so that coverage is as asked.
+
+        Comb sampling: the coverage is laid end to end on a line, and a comb with teeth at distance
+        1 is thrown onto it; the targets under the teeth are covered. No day uses more than the
+        resources, each target is covered with its probability, and days are independent.
+
+        Parameters
+        ----------
+        coverage : array-like, shape (n,)
+            The coverage of each target.
+        days : int
+            How many schedules to draw.
+        seed : int
+            The seed of the draws.
+
+        Returns
+        -------
+        array of bool, shape (days, n)
+        """
+        from stackcast.games.draws import drawn_actions
+
+        c = np.clip(self.space.check("coverage", coverage), 0.0, 1.0)
+        days = whole_number("days", days, at_least=1)
+        uniforms = stream(seed, "games", "schedules").random(days)
+        drawn: npt.NDArray[np.bool_] = drawn_actions(c, uniforms) > 0
+        return drawn
+
+    def to_finite(self) -> FiniteGame:
+        """Return the same game with every set of at most r targets as an action of its own.
+
+        For small games only: a cross-check, and a way to Gambit's files.
+        """
+        n, r = len(self._targets), self._resources
+        count = sum(math.comb(n, size) for size in range(r + 1))
+        if count > _MOST_SCHEDULES:
+            expected = f"a game of at most {_MOST_SCHEDULES:,} schedules"
+            raise InputError("game", expected, f"{count:,}")
+        sets = [chosen for size in range(r + 1) for chosen in combinations(range(n), size)]
+        covered = np.zeros((len(sets), n))
+        for row, chosen in zip(covered, sets, strict=True):
+            row[list(chosen)] = 1.0
+        labels = [" + ".join(self._targets[t] for t in chosen) or "nothing" for chosen in sets]
+        position = {target: t for t, target in enumerate(self._targets)}
+        constraints = [
+            Constraint(
+                {
+                    label: float(sum(weight * row[position[t]] for t, weight in c.weights.items()))
+                    for label, row in zip(labels, covered, strict=True)
+                },
+                c.at_least,
+                c.at_most,
+                c.name,
+            )
+            for c in self._constraints
+        ]
+        defender = covered * self._defender_covered + (1 - covered) * self._defender_uncovered
+        attacker = covered * self._attacker_covered + (1 - covered) * self._attacker_uncovered
+        return FiniteGame(
+            defender,
+            attacker,
+            labels,
+            self._targets,
+            name=self._name,
+            description=self._description,
+            source=self._source,
+            known_value=self._known_value,
+            constraints=constraints,
+        )
+
+    def normalised(self) -> SecurityGame:
+        """Return the game in units in which both sides' payoffs span [0, 1]."""
+        defender = np.concatenate([self._defender_covered, self._defender_uncovered])
+        attacker = np.concatenate([self._attacker_covered, self._attacker_uncovered])
+        known = self._known_value
+        return SecurityGame(
+            to_unit(self._defender_covered, defender),
+            to_unit(self._defender_uncovered, defender),
+            to_unit(self._attacker_covered, attacker),
+            to_unit(self._attacker_uncovered, attacker),
+            self._resources,
+            self._targets,
+            name=self._name,
+            description=self._description,
+            source=self._source,
+            known_value=None if known is None else float(to_unit(np.array(known), defender)),
+            constraints=self._constraints,
+        )
+
+    def __repr__(self) -> str:
+        n, r = len(self._targets), self._resources
+        shown = self._targets if n <= 4 else (*self._targets[:3], "…")
+        label = f"{self._name!r}, " if self._name else ""
+        size = f"{n} target{'s' * (n > 1)}, {r} resource{'s' * (r > 1)}"
+        return f"SecurityGame({label}{size}: {', '.join(map(printable, shown))})"
+
+    def __rich__(self) -> Table:
+        """Return the table that Rich prints: both sides' payoffs of every target."""
+        from rich.table import Table
+        from rich.text import Text
+
+        title = Text(printable(self._name)) if self._name else None
+        caption = f"{self._resources} resource{'s' * (self._resources > 1)}"
+        table = Table(title=title, caption=caption)
+        table.add_column("target", style="bold")
+        for side in ("defender", "attacker"):
+            table.add_column(f"{side}, covered", justify="right")
+            table.add_column("uncovered", justify="right")
+        for t, target in enumerate(self._targets):
+            payoffs = (f"{vector[t]:.4g}" for vector in self._payoffs())
+            table.add_row(Text(printable(target)), *payoffs)
+        return table

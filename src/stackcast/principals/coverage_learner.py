@@ -1,0 +1,337 @@
+"""The learner of security games: squeezes the coverage, commits, watches, and adjusts.
+
+It runs :class:`CoverageSearch` by questions that end when they are sure. Nothing is told about the
+attacker, neither its payoffs nor the rate of its calibration: the rate is modelled as
+r(t) = c·√(log(n²t)/t) with c low at first, and what contradicts it doubles c.
+
+An answer may be wrong, but hardly by much: a calibrated attacker errs among targets that are nearly
+best, and a bound that is a little too high shows when the resources are spent and some target is
+attacked all the same. Then every bound is taken back a little and the squeeze goes on.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stackcast._validation import real_number, whole_number
+from stackcast.principals.coverage_climb import CoverageClimb
+from stackcast.principals.coverage_search import CoverageSearch
+from stackcast.principals.learned import Contradiction, LearnedCommitment
+from stackcast.principals.payoff_search import Commitment, plain_commitment, restored_commitment
+from stackcast.principals.questions import Answer, Question, SelfStopping
+from stackcast.protocol import Block
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from stackcast._state import State
+    from stackcast._validation import FloatArray
+    from stackcast.games import PrincipalView
+
+#: c at first, and at most.
+_CONSTANT, _LARGEST_CONSTANT = 0.01, 1.0
+#: The squeeze ends when this share of the resources is unknown.
+_UNKNOWN = 0.05
+#: How far the first commitment stays below the proven coverage of its target.
+_BELOW = 0.02
+#: A certificate is given up after so many rounds if a smaller share of attacks is as it should be.
+_SOON, _REFUSED = 200, 0.8
+#: A target with this share of the attacks, beside the one that is meant, is covered too little.
+_STRAY = 0.05
+#: The share of the resources that stays unknown, so that coverage can still be moved.
+_KEPT = 0.02
+#: A commitment with no larger share of other attacks is worth a certificate, so many times.
+_FIRM, _ATTEMPTS = 0.02, 6
+#: Retreats in a row that may fail before the search is opened again.
+_FALLS = 3
+#: A commitment that was right for so many rounds (or a share of the horizon) was no accident.
+_LONG, _LONG_SHARE = 1000, 50
+
+
+class CoverageLearner:
+    """Learns a commitment of a security game from attacks alone, and watches it.
+
+    Parameters
+    ----------
+    view : PrincipalView
+        The defender's view of a security game without constraints.
+    horizon : int
+        How many rounds will be played, about.
+    seed : int
+        Kept for the record: the learner draws nothing.
+    margin : float, optional
+        The margin to certify; by default what a hundredth of the horizon can prove.
+
+    Examples
+    --------
+    >>> import stackcast as sc
+    >>> from stackcast.agents import BestResponse
+    >>> game = sc.load_game("patrol")
+    >>> principal = CoverageLearner(game.principal_view, horizon=20_000)
+    >>> t = sc.play(principal, BestResponse(game.agent_view), rounds=20_000)
+    >>> game.targets[principal.result.response], bool(principal.result.value > -1.15)
+    ('marina', True)
+    """
+
+    def __init__(
+        self, view: PrincipalView, horizon: int, seed: int = 0, *, margin: float | None = None
+    ) -> None:
+        self._view = view
+        self._horizon = whole_number("horizon", horizon, at_least=1)
+        self._seed = whole_number("seed", seed)
+        n = view.space.dimension
+        self._search = CoverageSearch(view, 0.0)
+        spread = float(np.ptp(self._search.loss) + self._search.relief.max()) or 1.0
+        self._width = spread
+        self._timing = SelfStopping(n, n, _CONSTANT)
+        self._asked_margin = margin
+        if margin is not None:
+            real_number("margin", margin, above=0, at_most=0.5)
+        self._played = self._questions = 0
+        self._rounds: dict[str, int] = {}
+        self._contradictions: list[Contradiction] = []
+        self._question: Question | None = None
+        self._heard = np.zeros(0, dtype=np.int64)
+        self._commitment: Commitment | None = None
+        self._proof: tuple[FloatArray, float] | None = None
+        self._climb = CoverageClimb()
+        self._clean = self._falls = self._attempts = self._spent = 0
+
+    @property
+    def view(self) -> PrincipalView:
+        """What the principal knows of the game."""
+        return self._view
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that makes this principal another one."""
+        return {
+            "name": "CoverageLearner",
+            "horizon": self._horizon,
+            "seed": self._seed,
+            "margin": self._asked_margin,
+        }
+
+    @property
+    def result(self) -> LearnedCommitment:
+        """What it would commit to now, and what it can say for it."""
+        best = self._commitment
+        if best is None and self._search.best >= 0:
+            best = self._plan()
+        if best is None:
+            best = Commitment(self._search.question().strategy, -1, math.nan, math.nan)
+        margin = self._certified(best)
+        return LearnedCommitment(
+            best.strategy,
+            best.response if best.response >= 0 else None,
+            best.value,
+            margin,
+            max(self._search.upper_bound, best.value),
+            rounds=dict(self._rounds),
+            constant=self._timing.constant,
+            contradictions=tuple(self._contradictions),
+            questions=self._questions,
+            certified=not math.isnan(margin),
+        )
+
+    def commit(self) -> Block:
+        """Return the next piece of a question, or of the commitment."""
+        if self._question is None and self._commitment is None:
+            self._next()
+        if self._question is not None:
+            asked = self._question
+            rounds, _ = self._timing.next_piece(self._heard, asked.accuracy, self._longest(asked))
+            if asked.phase == "certify" and not len(self._heard):
+                rounds = min(rounds, _SOON)
+            return Block(asked.strategy, max(rounds, 1), asked.phase)
+        assert self._commitment is not None
+        return Block(self._commitment.strategy, self._block(), "commit")
+
+    def observe(self, responses: npt.NDArray[Any]) -> None:
+        """Learn from the attacks on a piece."""
+        phase = "commit" if self._question is None else self._question.phase
+        self._rounds[phase] = self._rounds.get(phase, 0) + len(responses)
+        self._played += len(responses)
+        attacks = np.asarray(responses, dtype=np.int64)
+        if self._question is None:
+            self._watch(attacks)
+            return
+        self._heard = np.append(self._heard, attacks)
+        self._spent += len(attacks)
+        answer = self._answer()
+        if answer is None:
+            return
+        refused = self._refusing()
+        question, self._question = self._question, None
+        self._heard = np.zeros(0, dtype=np.int64)
+        self._questions += 1
+        kept = self._commitment
+        if question.phase == "explore" or kept is None:
+            self._search.tell(question.strategy, answer.response)
+        elif answer.response == kept.response and not refused:
+            self._proof = question.strategy, answer.accuracy
+        else:
+            self._attempts += 1
+            less = self._climb.fall(by=self._margin / 2)
+            self._commitment = self._search.commitment(kept.response, less)
+
+    def _refusing(self) -> bool:
+        """Tell whether the certificate that is being asked for is refused by now."""
+        asked, kept, played = self._question, self._commitment, len(self._heard)
+        if asked is None or kept is None or asked.phase != "certify" or played < _SOON:
+            return False
+        return float((self._heard[played // 2 :] == kept.response).mean()) < _REFUSED
+
+    def _answer(self) -> Answer | None:
+        """Return the answer to the question if it is sure by now."""
+        asked = self._question
+        assert asked is not None
+        # A refusal need not be as sure as a certificate.
+        longest = len(self._heard) if self._refusing() else self._longest(asked)
+        return self._timing.next_piece(self._heard, asked.accuracy, longest)[1]
+
+    def _certified(self, kept: Commitment) -> float:
+        """Return the margin of a commitment that the last certificate proves; NaN if none.
+
+        What the certificate proves for its own point, right up to its accuracy, it proves wherever
+        the attacked target is covered less and the others more.
+        """
+        if self._proof is None or kept is not self._commitment:
+            return math.nan
+        point, accuracy = self._proof
+        room = kept.strategy - point
+        room[kept.response] *= -1
+        others = np.arange(len(room)) != kept.response
+        room[others & (point <= 0.0)] = math.inf  # no forecast covers a target less than not at all
+        margin = float(room.min()) - accuracy
+        return margin if margin > 0 else math.nan
+
+    # What to do next ------------------------------------------------------------------------
+
+    @property
+    def _margin(self) -> float:
+        """How far a certificate reaches: twice what a question of the longest kind can tell."""
+        if self._asked_margin is not None:
+            return 2 * self._asked_margin
+        window = max(20, self._horizon // 40)
+        return min(0.25, 2 * self._timing.accuracy(window, window))
+
+    def _block(self) -> int:
+        """Return how long the commitment is held before it is looked at."""
+        return max(20, min(1000, self._horizon // 100))
+
+    def _longest(self, question: Question) -> int:
+        share = 20 if question.phase == "certify" else 400
+        return max(20, self._horizon // share)
+
+    def _next(self) -> None:
+        """Ask on, or commit."""
+        search = self._search
+        late = self._spent > self._horizon // 5
+        squeezed = search.unknown <= _UNKNOWN * search.resources or search.finished
+        if search.best < 0 or not (squeezed or late):
+            self._question = search.question()
+            return
+        kept = self._plan()
+        self._commitment = kept
+        self._climb.start(float(kept.strategy[kept.response]))
+        self._attempts = self._spent = 0
+
+    def _plan(self) -> Commitment:
+        """Return the best commitment, each target a step below what is proven for it."""
+        search = self._search
+        covered = np.maximum(0.0, search.low - _BELOW)
+        worth = np.where(search.seen, search.loss + search.relief * covered, -np.inf)
+        firm = worth.copy()
+        firm[search.low < _BELOW] = -np.inf
+        y = int(np.argmax(firm if np.isfinite(firm).any() else worth))
+        return search.commitment(y, float(covered[y]))
+
+    # The commitment, watched ----------------------------------------------------------------
+
+    def _watch(self, attacks: npt.NDArray[np.int64]) -> None:
+        """Compare what the commitment earns with what it promised, and move it."""
+        kept = self._commitment
+        assert kept is not None
+        window = attacks[len(attacks) // 2 :]
+        shares = np.bincount(window, minlength=len(kept.strategy)) / len(window)
+        wrong = 1.0 - float(shares[kept.response])
+        earned = float(self._view.utilities(kept.strategy) @ shares)
+        if wrong <= 0.5:
+            self._clean += len(attacks)
+            self._falls = 0
+        elif self._climb.recovering:
+            self._falls += 1
+            if self._falls >= _FALLS:
+                self._refuted(wrong)
+                return
+        others = np.where(np.arange(len(shares)) == kept.response, 0.0, shares)
+        for z in np.flatnonzero(others > _STRAY).tolist():
+            self._search.tell(kept.strategy, z)
+        lacking = _KEPT * self._search.resources - self._search.unknown
+        if lacking > 0:
+            self._search.widen(lacking / len(shares))
+        moved = self._climb.move(earned, wrong)
+        kept = self._commitment = self._search.commitment(kept.response, moved)
+        firm = self._climb.holding and wrong <= _FIRM and self._attempts < _ATTEMPTS
+        if firm and self._clean >= _LONG and math.isnan(self._certified(kept)):
+            point = self._search.certificate(kept, self._margin)
+            self._question = Question(point, self._margin / 2, "certify")
+
+    def _refuted(self, wrong: float) -> None:
+        """Re-open the search: no lesser coverage leads the attacker back."""
+        self._contradictions.append(Contradiction(self._played, "commitment", wrong))
+        long = self._clean >= max(_LONG, self._horizon // _LONG_SHARE)
+        self._commitment, self._proof = None, None
+        self._clean = self._falls = 0
+        if long:
+            # It was right for long: the attacker has changed, and old answers are about another.
+            self._search.restart()
+        else:
+            self._timing.constant = min(2 * self._timing.constant, _LARGEST_CONSTANT)
+            self._search.widen(2 * _UNKNOWN * self._search.resources / len(self._search.low))
+
+    def state(self) -> State:
+        """Return all that the learner knows, as plain state."""
+        asked = self._question
+        return {
+            "search": self._search.state(),
+            "constant": self._timing.constant,
+            "numbers": [
+                self._played,
+                self._questions,
+                self._clean,
+                self._falls,
+                self._attempts,
+                self._spent,
+            ],
+            "climb": self._climb.state(),
+            "proof": None if self._proof is None else [self._proof[0].copy(), self._proof[1]],
+            "rounds": dict(self._rounds),
+            "contradictions": [[c.round, c.kind, c.share] for c in self._contradictions],
+            "question": None
+            if asked is None
+            else [asked.strategy.copy(), asked.accuracy, asked.phase],
+            "heard": self._heard.copy(),
+            "commitment": plain_commitment(self._commitment),
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from where ``state`` was taken."""
+        self._search.restore(state["search"])
+        self._timing.constant = state["constant"]
+        numbers = state["numbers"]
+        self._played, self._questions, self._clean = numbers[:3]
+        self._falls, self._attempts, self._spent = numbers[3:]
+        self._climb.restore(state["climb"])
+        proof = state["proof"]
+        self._proof = None if proof is None else (proof[0].copy(), proof[1])
+        self._rounds = dict(state["rounds"])
+        self._contradictions = [Contradiction(*entry) for entry in state["contradictions"]]
+        asked = state["question"]
+        self._question = None if asked is None else Question(asked[0].copy(), *asked[1:])
+        self._heard = state["heard"].copy()
+        self._commitment = restored_commitment(state["commitment"])
