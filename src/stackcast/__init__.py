@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from stackcast._validation import InputError
     from stackcast.auditing import Audit, audit
     from stackcast.calibration import calibration_profile
-    from stackcast.games import Constraint, FiniteGame, catalogue, load_game, save_game
+    from stackcast.games import (
+        Constraint,
+        ContinuousGame,
+        FiniteGame,
+        catalogue,
+        load_game,
+        save_game,
+    )
     from stackcast.protocol import Block, Transcript, play
     from stackcast.regions import BestResponseRegions
     from stackcast.solvers import Solution, solve
@@ -36,6 +43,7 @@ _HOMES = {
     "BestResponseRegions": "stackcast.regions",
     "Block": "stackcast.protocol",
     "Constraint": "stackcast.games",
+    "ContinuousGame": "stackcast.games",
     "FiniteGame": "stackcast.games",
     "InputError": "stackcast._validation",
     "Solution": "stackcast.solvers",
@@ -65,6 +73,7 @@ __all__ = [
     "BestResponseRegions",
     "Block",
     "Constraint",
+    "ContinuousGame",
     "FiniteGame",
     "InputError",
     "Solution",

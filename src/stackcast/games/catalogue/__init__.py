@@ -1,6 +1,6 @@
 """Named games, each a TOML file in this folder: story, payoffs, source, known value.
 
-A new game is a new file; its stem is the game's name. Nothing else needs to be told of it.
+Continuous games are in the folder ``continuous``: a family, its parameters and a domain. A new game is a new file; its stem is the game's name. Nothing else needs to be told of it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,21 @@ def catalogue() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml")))
 
 
+@cache
+def continuous_catalogue() -> tuple[str, ...]:
+    """Return the names of the catalogue's continuous games, in alphabetical order.
+
+    Examples
+    --------
+    >>> "strategic-score" in continuous_catalogue()
+    True
+    """
+    folder = resources.files(__name__).joinpath("continuous")
+    files = (entry.name for entry in folder.iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml")))
+
+
 def catalogue_text(name: str) -> str:
     """Return the TOML text of the game that the catalogue calls ``name``."""
-    return resources.files(__name__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    place = f"continuous/{name}.toml" if name in continuous_catalogue() else f"{name}.toml"
+    return resources.files(__name__).joinpath(place).read_text(encoding="utf-8")
