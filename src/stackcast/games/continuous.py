@@ -24,7 +24,7 @@ import numpy as np
 from stackcast._random import stream
 from stackcast._validation import InputError, names, real_number, shown, text, whole_number
 from stackcast.games.domains import Ball, Box, Domain, Polytope
-from stackcast.games.numeric_response import NumericResponse, central_differences
+from stackcast.games.numeric_response import COARSE, NumericResponse, central_differences
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
@@ -227,7 +227,7 @@ class ContinuousGame:
             AgentSide(
                 lambda x, y: float(agent_utility(x, y)),
                 responses,
-                lambda x: central_differences(lambda at: responses(at[None])[0], x),
+                lambda x: central_differences(lambda at: responses(at[None])[0], x, COARSE),
             ),
             k,
             None,

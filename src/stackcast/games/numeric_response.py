@@ -14,17 +14,22 @@ if TYPE_CHECKING:
     from stackcast._validation import FloatArray
     from stackcast.games.domains import Box, Domain
 
-#: A response is accepted where the slope of the agent's utility is at most this times its scale.
+#: A response is accepted where the slope of the agent's utility is this part of that at the start.
 _SLOPE = 1e-5
-#: The step of central differences, relative to the size of a coordinate.
-_STEP = 6e-6
+#: The steps of central differences, for exact functions and for those that are rough themselves.
+_FINE, COARSE = 6e-6, 1e-4
 
 
-def central_differences(function: Callable[[Any], Any], point: FloatArray) -> FloatArray:
-    """Return the derivatives of a function of a vector, one column for each coordinate."""
+def central_differences(
+    function: Callable[[Any], Any], point: FloatArray, size: float = _FINE
+) -> FloatArray:
+    """Return the derivatives of a function of a vector, one column for each coordinate.
+
+    ``size`` is the step, relative to the size of a coordinate.
+    """
     columns = []
     for j in range(len(point)):
-        step = _STEP * max(1.0, abs(float(point[j])))
+        step = size * max(1.0, abs(float(point[j])))
         up, down = point.copy(), point.copy()
         up[j] += step
         down[j] -= step
@@ -88,20 +93,40 @@ class NumericResponse:
             bounds=bounds,
             options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000},
         )
-        y = np.asarray(result.x, dtype=np.float64)
-        slope = -central_differences(loss, y)
-        free = y + slope
-        if self._limits is not None:
-            free = np.clip(free, self._limits.low, self._limits.high)
-        scale = max(1.0, abs(float(result.fun)))
-        if not np.isfinite(y).all() or np.abs(free - y).max() > _SLOPE * scale:
+        y, slope = self._polished(loss, np.asarray(result.x, dtype=np.float64))
+        steepest = max(1.0, float(np.abs(central_differences(loss, start)).max()))
+        if not slope <= _SLOPE * steepest:
+            found = f"none at the strategy {x.tolist()}: a slope of {slope:.3g} after "
             raise InputError(
-                "best response",
-                "a solver that converges",
-                f"none at the strategy {x.tolist()}: a slope of {np.abs(free - y).max():.3g} after "
-                f"{result.nit} steps",
+                "best response", "a solver that converges", f"{found}{result.nit} steps"
             )
         return y
+
+    def _polished(
+        self, loss: Callable[[FloatArray], float], y: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Return ``y`` after a few steps of Newton's method, and the slope that is left."""
+
+        def slopes(at: FloatArray) -> FloatArray:
+            return -central_differences(loss, at)
+
+        def left(at: FloatArray) -> float:
+            return float(np.abs(self._inside(at + slopes(at)) - at).max())
+
+        remaining = left(y)
+        for _ in range(3):
+            bend = central_differences(slopes, y, COARSE)
+            if not np.isfinite(bend).all() or np.linalg.matrix_rank(bend) < len(y):
+                break
+            new = self._inside(y - np.linalg.solve(bend, slopes(y)))
+            found = left(new)
+            if not found < remaining:
+                break
+            y, remaining = new, found
+        return y, remaining
+
+    def _inside(self, y: FloatArray) -> FloatArray:
+        return y if self._limits is None else np.clip(y, self._limits.low, self._limits.high)
 
     def _value(self, x: FloatArray, y: FloatArray) -> float:
         value = float(self._utility(x, y))

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 #: A solution counts as optimal when nothing can earn more by this, in units of the utility's bound.
 TOLERANCE = 1e-9
+#: The same where the best response and its derivatives are numbers of a solver.
+_ROUGH = 1e-6
 _STEPS = 20_000
-_POLISHING = 2_000
+_POLISHING = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +76,12 @@ def solve_continuous(game: ContinuousGame, margin: float = 0.0) -> ContinuousSol
         game.commitment_value,
         game.commitment_gradient,
         np.zeros(game.space.dimension),
-        (TOLERANCE if exact else 1e-6) * scale * 1e-2,
+        (1e-2 * TOLERANCE if exact else _ROUGH) * scale,
+        1e-15 if exact else 1e-10,
     )
     value = game.commitment_value(x)
     gap = frank_wolfe_gap(game.space, x, game.commitment_gradient(x))
-    if not exact and gap > 1e-3 * scale:
+    if not exact and gap > 100 * _ROUGH * scale:
         expected = "a concave game, whose maximum gradients find"
         raise InputError("game", expected, f"a slope of {gap:.3g} left at {x.tolist()}")
     certified = exact and gap <= TOLERANCE * scale
@@ -103,14 +106,16 @@ def maximise(
     gradient: Callable[[FloatArray], FloatArray],
     start: FloatArray,
     tolerance: float,
+    rounding: float = 1e-15,
 ) -> FloatArray:
     """Return a point of the domain at which the Frank–Wolfe gap is at most ``tolerance``, if found.
 
     Accelerated projected gradient ascent, with backtracking on the step and a restart wherever the
     momentum points downhill. Where rounding hides the differences of values (they are of the order
-    of the gap squared), plain steps go on by gradients alone.
+    of the gap squared), plain steps go on by gradients alone. ``rounding`` is the relative error of
+    a value.
     """
-    x, step = _climbed(domain, value, gradient, domain.project(start), tolerance)
+    x, step = _climbed(domain, value, gradient, domain.project(start), tolerance, rounding)
     best, least = x, frank_wolfe_gap(domain, x, gradient(x))
     for _ in range(_POLISHING):
         if least <= tolerance:
@@ -128,6 +133,7 @@ def _climbed(
     gradient: Callable[[FloatArray], FloatArray],
     x: FloatArray,
     tolerance: float,
+    rounding: float,
 ) -> tuple[FloatArray, float]:
     """Return where the values no longer grow, and the step there."""
     ahead, momentum, step, known = x, 1.0, 1.0, value(x)
@@ -139,7 +145,7 @@ def _climbed(
             found = value(new)
             # What a concave function with curvature 1/step would have there at least.
             model = at + float(slope @ move) - float(move @ move) / (2 * step)
-            if found >= model - 1e-15 * (1.0 + abs(at)):
+            if found >= model - rounding * (1.0 + abs(at)):
                 break
             step *= 0.5
             if step < 1e-18:
