@@ -7,6 +7,7 @@ distributions add their own by entry points in the group ``stackcast.agents``.
 from stackcast.agents.adaptive_hedge import AdaptiveHedge
 from stackcast.agents.blum_mansour import BlumMansour
 from stackcast.agents.calibrated import Calibrated, NonAdaptive
+from stackcast.agents.continuous import ContinuousBestResponse, ContinuousCalibrated
 from stackcast.agents.follow_the_leader import FollowTheLeader
 from stackcast.agents.hedge import Hedge
 from stackcast.agents.informed import BestResponse, QuantalResponse
@@ -20,6 +21,8 @@ _registry = Registry(
         "BestResponse": BestResponse,
         "BlumMansour": BlumMansour,
         "Calibrated": Calibrated,
+        "ContinuousBestResponse": ContinuousBestResponse,
+        "ContinuousCalibrated": ContinuousCalibrated,
         "FollowTheLeader": FollowTheLeader,
         "Hedge": Hedge,
         "Lazy": Lazy,
@@ -34,6 +37,8 @@ __all__ = [
     "BestResponse",
     "BlumMansour",
     "Calibrated",
+    "ContinuousBestResponse",
+    "ContinuousCalibrated",
     "FollowTheLeader",
     "Hedge",
     "Lazy",

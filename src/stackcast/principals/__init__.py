@@ -6,6 +6,7 @@ distributions add their own by entry points in the group ``stackcast.principals`
 
 from stackcast.principals.baselines import GridBandit, Oracle, UniformExplore
 from stackcast.principals.explore_then_commit import ExploreThenCommit, learn_commitment
+from stackcast.principals.lazy_gradient import LazyGDwoG, LazyGuarantee, lazy_guarantee
 from stackcast.principals.learned import LearnedCommitment
 from stackcast.principals.membership import approx_mem, membership_opt
 from stackcast.principals.payoff_search import Commitment, PayoffSearch, search_payoffs
@@ -18,6 +19,7 @@ from stackcast.principals.questions import (
     SelfStopping,
     ask_oracle,
 )
+from stackcast.principals.response_gradient import ResponseGradient
 from stackcast.principals.scripted import Fixed, PhaseSwitch, Replay
 from stackcast.principals.theory import Precision, TheoryParameters
 from stackcast.principals.version_space import VersionSpace
@@ -29,9 +31,11 @@ _registry = Registry(
         "ExploreThenCommit": ExploreThenCommit,
         "Fixed": Fixed,
         "GridBandit": GridBandit,
+        "LazyGDwoG": LazyGDwoG,
         "Oracle": Oracle,
         "PhaseSwitch": PhaseSwitch,
         "Replay": Replay,
+        "ResponseGradient": ResponseGradient,
         "UniformExplore": UniformExplore,
         "VersionSpace": VersionSpace,
     },
@@ -46,6 +50,8 @@ __all__ = [
     "Fixed",
     "FixedBlocks",
     "GridBandit",
+    "LazyGDwoG",
+    "LazyGuarantee",
     "LearnedCommitment",
     "Oracle",
     "PayoffSearch",
@@ -54,6 +60,7 @@ __all__ = [
     "Question",
     "Replay",
     "RescheduledBlocks",
+    "ResponseGradient",
     "SelfStopping",
     "TheoryParameters",
     "UniformExplore",
@@ -61,6 +68,7 @@ __all__ = [
     "approx_mem",
     "ask_oracle",
     "find",
+    "lazy_guarantee",
     "learn_commitment",
     "membership_opt",
     "names",
