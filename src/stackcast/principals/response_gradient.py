@@ -77,6 +77,7 @@ class ResponseGradient:
         self._difference, self._trust = self._first_difference, view.space.diameter
         self._x, self._candidate = np.zeros(m), np.zeros(m)
         self._mean, self._seen = np.full(k, np.nan), 0
+        self._planned = 0  # rounds behind the mean when a step was last looked for
         self._jacobian = np.zeros((k, m))
         self._noise = 0.0
 
@@ -140,7 +141,8 @@ class ResponseGradient:
             total = self._seen + len(responses)
             self._mean = self._mean + (mean - self._mean) * (len(responses) / total)
             self._seen = total
-            self._plan()
+            if total >= 2 * self._planned:
+                self._plan()
 
     def _judge(self, mean: FloatArray, rounds: int) -> None:
         """Accept the candidate if it earns more; correct J by the response to it."""
@@ -187,7 +189,7 @@ class ResponseGradient:
             in_strategy, in_response = self._view.gradients(at, response(at))
             return in_strategy + jacobian.T @ in_response
 
-        self._mode = _COMMIT
+        self._mode, self._planned = _COMMIT, self._seen
         if self._trust <= 0.0:
             return
         here = value(x)
@@ -208,6 +210,7 @@ class ResponseGradient:
             "trust": self._trust,
             "noise": self._noise,
             "seen": self._seen,
+            "planned": self._planned,
             "x": self._x.copy(),
             "candidate": self._candidate.copy(),
             "mean": self._mean.copy(),
@@ -218,6 +221,6 @@ class ResponseGradient:
         """Go on from where ``state`` was taken."""
         self._mode, self._axis, self._seen = state["mode"], state["axis"], state["seen"]
         self._difference, self._trust = state["difference"], state["trust"]
-        self._noise = state["noise"]
+        self._noise, self._planned = state["noise"], state["planned"]
         self._x, self._candidate = state["x"].copy(), state["candidate"].copy()
         self._mean, self._jacobian = state["mean"].copy(), state["jacobian"].copy()
