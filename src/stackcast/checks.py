@@ -227,7 +227,7 @@ def _forecasts(name: str, forecaster: Forecaster, outcomes: FloatArray) -> Float
 
 def _commitments(name: str, principal: Principal, count: int) -> list[Block]:
     """Return the next blocks, answered by an invented agent; long blocks are cut."""
-    view = principal.view
+    view: Any = principal.view
     points = isinstance(view, ContinuousPrincipalView)
     shape = (view.space.dimension, view.response_dimension) if points else view.payoffs.shape
     payoffs = stream(0, "checks", "payoffs").random(shape)
@@ -308,10 +308,12 @@ def _check_input_untouched(name: str, agent: Agent, script: list[Block]) -> None
 
 def _payoffs(agent: Agent) -> FloatArray:
     """Return the payoffs that an agent knows; in a continuous game, its best responses."""
-    view = agent.view
-    if isinstance(view, ContinuousAgentView):
-        return view.best_responses(np.zeros((1, view.space.dimension)))
-    return view.payoffs
+    view: Any = agent.view
+    points = isinstance(view, ContinuousAgentView)
+    known: FloatArray = (
+        view.best_responses(np.zeros((1, view.space.dimension))) if points else view.payoffs
+    )
+    return known
 
 
 def _check_growth(

@@ -1,7 +1,8 @@
 """Who responds: informed, mean-based, adaptive, without swap regret, calibrated.
 
-``names()`` lists the agents that a name can stand for and ``find(name)`` gives the class; other
-distributions add their own by entry points in the group ``stackcast.agents``.
+``names()`` lists the agents of games with lists of actions, ``continuous_names()`` those of
+continuous games, and ``find(name)`` gives the class; other distributions add their own by entry
+points in the group ``stackcast.agents``.
 """
 
 from stackcast.agents.adaptive_hedge import AdaptiveHedge
@@ -21,16 +22,18 @@ _registry = Registry(
         "BestResponse": BestResponse,
         "BlumMansour": BlumMansour,
         "Calibrated": Calibrated,
-        "ContinuousBestResponse": ContinuousBestResponse,
-        "ContinuousCalibrated": ContinuousCalibrated,
         "FollowTheLeader": FollowTheLeader,
         "Hedge": Hedge,
         "Lazy": Lazy,
         "NonAdaptive": NonAdaptive,
         "QuantalResponse": QuantalResponse,
     },
+    {
+        "ContinuousBestResponse": ContinuousBestResponse,
+        "ContinuousCalibrated": ContinuousCalibrated,
+    },
 )
-find, names = _registry.find, _registry.names
+find, names, continuous_names = _registry.find, _registry.names, _registry.continuous_names
 
 __all__ = [
     "AdaptiveHedge",
@@ -44,6 +47,7 @@ __all__ = [
     "Lazy",
     "NonAdaptive",
     "QuantalResponse",
+    "continuous_names",
     "find",
     "names",
 ]

@@ -247,7 +247,7 @@ def audit(
     if ties is not None:
         one_of("ties", ties, ("lowest", "random"))
     real_number("delta", delta, above=0.0, at_most=1.0)
-    played: object = transcript.game if game is None else game
+    played: Any = transcript.game if game is None else game
     if isinstance(game, ContinuousGame) or isinstance(played, ContinuousGame):
         return audit_continuous(transcript, played)
     game, draws = checked_record(transcript, game, draws)

@@ -279,9 +279,7 @@ def _check_record(transcript: Transcript, game: ContinuousGame) -> None:
             game.space.check_all(field, rows)
 
 
-def _spacing(
-    transcript: Transcript, game: ContinuousGame, given: float | None
-) -> float | None:
+def _spacing(transcript: Transcript, game: ContinuousGame, given: float | None) -> float | None:
     """Return the ε of the grid; None where there are no forecasts, or no grid."""
     if transcript.forecast_table is None or game.space.dimension > 2:
         return None

@@ -40,7 +40,7 @@ from stackcast.calibration._weights import (
     CompiledBinning,
     stacked_weights,
 )
-from stackcast.games import BEST_RESPONSE_TOLERANCE, AgentView, StrategySpace, TieRule
+from stackcast.games import BEST_RESPONSE_TOLERANCE, AgentView, Ball, StrategySpace, TieRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ class Binning(Protocol):
         """The number of coordinates of a forecast."""
 
     @property
-    def space(self) -> StrategySpace:
+    def space(self) -> StrategySpace | Ball:
         """Where forecasts live unless the user says otherwise."""
 
     @property

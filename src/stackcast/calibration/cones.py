@@ -82,9 +82,7 @@ def _grid(domain: Domain, spacing: float) -> FloatArray:
     side = math.sqrt(3.0) * spacing  # triangles of this side have the circumradius ε
     rows, columns = (
         math.ceil(float(width) / (2 * step)) + 1
-        for width, step in zip(
-            (high - low)[::-1], (side * math.sqrt(3.0) / 2, side), strict=True
-        )
+        for width, step in zip((high - low)[::-1], (side * math.sqrt(3.0) / 2, side), strict=True)
     )
     if 4 * rows * columns > 4 * _MOST_BINS:
         raise InputError(

@@ -113,7 +113,9 @@ def check_assumption(
         moved = float(np.linalg.norm(near - far))
         between = game.principal_utilities(x, answers)
         values = [value(point) for point in (x, other, middle)]
-        test("(i)", "U_P is concave in the strategy", "", 0.5 * (at[0] + at[1]) - at[2], x, other, y)
+        test(
+            "(i)", "U_P is concave in the strategy", "", 0.5 * (at[0] + at[1]) - at[2], x, other, y
+        )
         test(
             "(i)",
             "U_P is L₁-Lipschitz in the strategy",

@@ -446,7 +446,9 @@ def _checked_constants(given: Mapping[str, float] | None) -> dict[str, float]:
     if given is None:
         return {}
     if not isinstance(given, Mapping) or not set(given) <= set(CONSTANT_NAMES):
-        raise InputError("constants", "a table with some of " + ", ".join(CONSTANT_NAMES), shown(given))
+        raise InputError(
+            "constants", "a table with some of " + ", ".join(CONSTANT_NAMES), shown(given)
+        )
     return {
         key: real_number(f"constants, {key}", value, at_least=0) for key, value in given.items()
     }

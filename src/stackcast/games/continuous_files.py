@@ -48,7 +48,9 @@ def continuous_from_table(table: dict[str, Any]) -> ContinuousGame:
     parameters = table.get("parameters")
     make, needed, optional = _FAMILIES[family]
     if not isinstance(parameters, dict):
-        raise InputError("parameters", "a table with " + ", ".join(sorted(needed)), shown(parameters))
+        raise InputError(
+            "parameters", "a table with " + ", ".join(sorted(needed)), shown(parameters)
+        )
     for key in sorted(needed - set(parameters)):
         raise InputError(f"parameters, {key}", "an entry", "no such key")
     for key in parameters:

@@ -2,9 +2,10 @@
 
 The keys of a JSON or TOML file are the arguments of :class:`FiniteGame`, and optionally
 ``format = "stackcast-game-1"``; a continuous game has ``family``, ``domain`` and ``parameters``
-instead (:mod:`stackcast.games.continuous_files`). What is saved is loaded as an equal game, every float bit for bit.
-A file holds data only, and nothing in it is ever executed. Whatever is wrong with one is said in
-one sentence, an :class:`InputError` that names the file, the field, the expectation and the find.
+instead (:mod:`stackcast.games.continuous_files`). What is saved is loaded as an equal game, every
+float bit for bit. A file holds data only, and nothing in it is ever executed. Whatever is wrong
+with one is said in one sentence, an :class:`InputError` that names the file, the field, the
+expectation and the find.
 """
 
 from __future__ import annotations

@@ -78,8 +78,11 @@ class NumericResponse:
     def _search(self, x: FloatArray) -> FloatArray:
         from scipy.optimize import minimize
 
-        def loss(y: FloatArray) -> float:
+        def loss(y: Any) -> Any:
             return -self._value(x, y)
+
+        def slope(y: Any) -> Any:
+            return central_differences(loss, y)
 
         start = max(self._starts, key=lambda y: self._value(x, y))
         bounds = None
@@ -88,15 +91,15 @@ class NumericResponse:
         result = minimize(
             loss,
             start,
-            jac=lambda y: central_differences(loss, y),
+            jac=slope,
             method="L-BFGS-B",
             bounds=bounds,
             options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000},
         )
-        y, slope = self._polished(loss, np.asarray(result.x, dtype=np.float64))
-        steepest = max(1.0, float(np.abs(central_differences(loss, start)).max()))
-        if not slope <= _SLOPE * steepest:
-            found = f"none at the strategy {x.tolist()}: a slope of {slope:.3g} after "
+        y, left = self._polished(loss, np.asarray(result.x, dtype=np.float64))
+        steepest = max(1.0, float(np.abs(slope(start)).max()))
+        if not left <= _SLOPE * steepest:
+            found = f"none at the strategy {x.tolist()}: a slope of {left:.3g} after "
             raise InputError(
                 "best response", "a solver that converges", f"{found}{result.nit} steps"
             )

@@ -1,7 +1,8 @@
 """Who commits: scripted baselines and exploiters, the paper's learners, and the practical one.
 
-``names()`` lists the principals that a name can stand for and ``find(name)`` gives the class; other
-distributions add their own by entry points in the group ``stackcast.principals``.
+``names()`` lists the principals of games with lists of actions, ``continuous_names()`` those of
+continuous games, and ``find(name)`` gives the class; other distributions add their own by entry
+points in the group ``stackcast.principals``.
 """
 
 from stackcast.principals.baselines import GridBandit, Oracle, UniformExplore
@@ -31,16 +32,15 @@ _registry = Registry(
         "ExploreThenCommit": ExploreThenCommit,
         "Fixed": Fixed,
         "GridBandit": GridBandit,
-        "LazyGDwoG": LazyGDwoG,
         "Oracle": Oracle,
         "PhaseSwitch": PhaseSwitch,
         "Replay": Replay,
-        "ResponseGradient": ResponseGradient,
         "UniformExplore": UniformExplore,
         "VersionSpace": VersionSpace,
     },
+    {"LazyGDwoG": LazyGDwoG, "ResponseGradient": ResponseGradient},
 )
-find, names = _registry.find, _registry.names
+find, names, continuous_names = _registry.find, _registry.names, _registry.continuous_names
 
 __all__ = [
     "Answer",
@@ -67,6 +67,7 @@ __all__ = [
     "VersionSpace",
     "approx_mem",
     "ask_oracle",
+    "continuous_names",
     "find",
     "lazy_guarantee",
     "learn_commitment",

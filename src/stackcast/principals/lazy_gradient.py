@@ -106,7 +106,7 @@ class LazyGDwoG:
 
     @property
     def result(self) -> Recommendation:
-        """The point that it has climbed to, with the mean response and utility of the last epoch."""
+        """The point that it has climbed to; mean response and utility are the last epoch's."""
         response = None if self._epoch == 1 else self._last[1:].copy()
         return Recommendation(self._x.copy(), response, float(self._last[0]))
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _BASE, _DIFFERENCE, _STEP, _COMMIT = range(4)
 _PHASES = ("explore", "explore", "step", "commit")
+#: J is taken for stale when it misses a response by more than this part of what it told.
+_MISS = 0.02
 
 
 class ResponseGradient:
@@ -32,10 +34,11 @@ class ResponseGradient:
 
     It plays a point and a step along each axis, an epoch each; the differences of the mean
     responses are J. It then moves to the maximum of U_P(x′, ȳ + J·(x′ − x)), within a trust radius
-    that grows with success and shrinks with failure, and corrects J by what it sees there (Broyden's
-    update). Where no move promises more it commits, and keeps averaging the responses. When moves
-    fail at the scale of the differences, it takes differences again at half the scale, unless the
-    responses are too noisy for that.
+    that grows with success and shrinks with failure, and corrects J by the response that it gets
+    (Broyden's rule). Where no move promises more it commits, and keeps averaging the responses.
+    When moves fail at the scale of the differences, or nothing promises more but J has missed since
+    it was measured, it takes differences again at half the scale, unless the responses are too
+    noisy for that.
 
     Parameters
     ----------
@@ -80,6 +83,7 @@ class ResponseGradient:
         self._planned = 0  # rounds behind the mean when a step was last looked for
         self._jacobian = np.zeros((k, m))
         self._noise = 0.0
+        self._stale = False  # whether J was measured elsewhere and has missed since
 
     @property
     def view(self) -> Any:
@@ -134,6 +138,7 @@ class ResponseGradient:
             self._jacobian[:, self._axis] = (mean - self._mean) / self._difference
             self._axis += 1
             if self._axis == len(self._x):
+                self._stale = False
                 self._plan()
         elif self._mode == _STEP:
             self._judge(mean, len(responses))
@@ -149,7 +154,10 @@ class ResponseGradient:
         move = self._candidate - self._x
         length = float(np.sqrt(move @ move))
         before = self._earned()
-        miss = mean - self._mean - self._jacobian @ move
+        told = self._jacobian @ move
+        miss = mean - self._mean - told
+        if np.sqrt(miss @ miss) > _MISS * np.sqrt(told @ told) + 5 * self._noise:
+            self._stale = True
         if length > 10 * self._noise:
             self._jacobian += np.outer(miss, move) / (length * length)
         if float(self._view.utilities(self._candidate, mean[None])[0]) > before:
@@ -200,6 +208,8 @@ class ResponseGradient:
             best = x + (self._trust / length) * move
         if value(best) - here > 1e-8 * (1.0 + abs(here)) and length > self._noise:
             self._candidate, self._mode = best, _STEP
+        elif self._stale:
+            self._look_closer()
 
     def state(self) -> State:
         """Return what it has learned, and what it does next."""
@@ -209,6 +219,7 @@ class ResponseGradient:
             "difference": self._difference,
             "trust": self._trust,
             "noise": self._noise,
+            "stale": self._stale,
             "seen": self._seen,
             "planned": self._planned,
             "x": self._x.copy(),
@@ -222,5 +233,6 @@ class ResponseGradient:
         self._mode, self._axis, self._seen = state["mode"], state["axis"], state["seen"]
         self._difference, self._trust = state["difference"], state["trust"]
         self._noise, self._planned = state["noise"], state["planned"]
+        self._stale = state["stale"]
         self._x, self._candidate = state["x"].copy(), state["candidate"].copy()
         self._mean, self._jacobian = state["mean"].copy(), state["jacobian"].copy()

@@ -46,6 +46,7 @@ def solve(
     payoff_error: float | None = None,
 ) -> Solution: ...
 
+
 def solve(
     game: FiniteGame | ContinuousGame,
     margin: float = 0.0,

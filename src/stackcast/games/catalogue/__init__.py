@@ -1,6 +1,7 @@
 """Named games, each a TOML file in this folder: story, payoffs, source, known value.
 
-Continuous games are in the folder ``continuous``: a family, its parameters and a domain. A new game is a new file; its stem is the game's name. Nothing else needs to be told of it.
+Continuous games are in the folder ``continuous``: a family, its parameters and a domain. A new
+game is a new file; its stem is the game's name. Nothing else needs to be told of it.
 """
 
 from __future__ import annotations
