@@ -9,6 +9,7 @@ import pytest
 
 import stackcast as sc
 from stackcast import InputError
+from stackcast.cli import app
 from stackcast.games import (
     Ball,
     Box,
@@ -277,3 +278,21 @@ def test_a_give_me_some_credit_table(tmp_path: Path) -> None:
         give_me_some_credit(place, ["age"])
     with pytest.raises(InputError, match="no such file"):
         give_me_some_credit(tmp_path / "none.csv")
+
+
+def test_the_command_line_knows_them(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (
+        ["solve", "strategic-score"],
+        ["solve", "quadratic-tax", "--json"],
+        ["games", "strategic-score"],
+        ["games", "credit-scoring", "--json"],
+        ["games"],
+    ):
+        with pytest.raises(SystemExit) as end:
+            app(words)
+        assert end.value.code == 0
+    shown = capsys.readouterr().out
+    assert "Commit to tests passed 0.35" in shown
+    assert '"value": -0.07757575' in shown
+    assert "L_BR 0.5" in shown
+    assert "credit-scoring-full" in shown

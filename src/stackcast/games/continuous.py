@@ -27,6 +27,8 @@ from stackcast.games.domains import Ball, Box, Domain, Polytope
 from stackcast.games.numeric_response import COARSE, NumericResponse, central_differences
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from stackcast._validation import FloatArray
 
 CONSTANT_NAMES = (
@@ -401,6 +403,19 @@ class ContinuousGame:
             self._description,
             self._source,
             self._known_value,
+        )
+
+    def __rich__(self) -> Text:
+        """Return the game for a terminal: domain, coordinates and constants."""
+        from rich.text import Text
+
+        c = self.constants
+        label = " (estimated: " + ", ".join(c.estimated) + ")" if c.estimated else ""
+        return Text(
+            f"{self!r}\ncommitment: {', '.join(self._principal_features)}\n"
+            f"response: {', '.join(self._response_features)}\n"
+            f"L₁ {c.utility_in_strategy:.4g}, L₂ {c.utility_in_response:.4g}, "
+            f"W_P {c.utility_bound:.4g}, L_BR {c.response:.4g}, L_U {c.value:.4g}{label}"
         )
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, TaskID
 
-    from stackcast.games import FiniteGame
+    from stackcast.games import ContinuousGame, FiniteGame
     from stackcast.protocol.contracts import Agent, Principal
     from stackcast.protocol.transcript import Transcript
 
@@ -35,7 +35,7 @@ def play(
     principal: Principal,
     agent: Agent,
     rounds: int,
-    game: FiniteGame | None = None,
+    game: FiniteGame | ContinuousGame | None = None,
     *,
     checkpoint: str | os.PathLike[str] | None = None,
     every: int | None = None,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
-    from stackcast.games import FiniteGame
+    from stackcast.games import ContinuousGame, FiniteGame
     from stackcast.protocol.contracts import IntArray
 
 
@@ -99,7 +99,7 @@ class Transcript:
     forecast_ids: IntArray | None = None
     forecast_table: FloatArray | None = None
     fingerprint: str = ""
-    game: FiniteGame | None = None
+    game: FiniteGame | ContinuousGame | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -124,7 +124,7 @@ class Transcript:
         responses: npt.ArrayLike,
         forecasts: npt.ArrayLike | None = None,
         phases: Sequence[str] | None = None,
-        game: FiniteGame | None = None,
+        game: FiniteGame | ContinuousGame | None = None,
     ) -> Transcript:
         """Build a transcript from tables with one row a round, as an observer would keep them.
 

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from stackcast._validation import InputError
+from stackcast.solvers import ContinuousSolution
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,17 +15,23 @@ if TYPE_CHECKING:
     from stackcast.solvers import Solution
 
 
-def write_solution(folder: Path, game: FiniteGame, solution: Solution) -> list[Path]:
-    """Write ``solution.json`` and the picture of the regions; return the files."""
+def write_solution(
+    folder: Path, game: FiniteGame, solution: Solution | ContinuousSolution
+) -> list[Path]:
+    """Write ``solution.json`` and, for a game with regions, their picture; return the files."""
     from stackcast.report.figures import load_pyplot
     from stackcast.report.regions_figure import draw_regions
 
     pyplot = load_pyplot()
     files = [folder / "solution.json", folder / "regions.svg", folder / "regions.png"]
+    if isinstance(solution, ContinuousSolution):
+        files = files[:1]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         content = {"game": game.name, **solution.to_dict()}
         files[0].write_text(json.dumps(content, indent=2, allow_nan=False) + "\n")
+        if isinstance(solution, ContinuousSolution):
+            return files
         figure, ax = pyplot.subplots(figsize=(6.4, 5.2))
         draw_regions(game, solution, ax=ax)
         for file in files[1:]:

@@ -10,7 +10,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from stackcast.games import ContinuousGame
 from stackcast.regions import BestResponseRegions
+from stackcast.report.continuous_terminal import describe_point
+from stackcast.solvers import ContinuousSolution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +30,12 @@ _STYLES = ("cyan", "yellow", "magenta", "green", "blue", "red")
 _STAR = "★"
 
 
-def describe_solution(game: FiniteGame, solution: Solution) -> RenderableType:
+def describe_solution(
+    game: FiniteGame | ContinuousGame, solution: Solution | ContinuousSolution
+) -> RenderableType:
     """Return what a person wants to read of a solution."""
+    if isinstance(game, ContinuousGame) or isinstance(solution, ContinuousSolution):
+        return describe_point(game, solution)
     parts: list[RenderableType] = []
     if game.description:
         parts += [Text(game.name, style="bold"), Text(game.description), Text()]

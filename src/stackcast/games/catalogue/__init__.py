@@ -6,8 +6,10 @@ game is a new file; its stem is the game's name. Nothing else needs to be told o
 
 from __future__ import annotations
 
+import tomllib
 from functools import cache
 from importlib import resources
+from typing import Any
 
 #: The game that is taken where none is named: three principal actions, so that it can be drawn.
 DEFAULT_GAME = "inspection"
@@ -38,6 +40,22 @@ def continuous_catalogue() -> tuple[str, ...]:
     folder = resources.files(__name__).joinpath("continuous")
     files = (entry.name for entry in folder.iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml")))
+
+
+def continuous_entry(name: str) -> dict[str, Any]:
+    """Return what the catalogue says of a continuous game, without building it.
+
+    A game may need data from a package; its name, story, known value and dimension do not.
+    """
+    table = tomllib.loads(catalogue_text(name))
+    return {
+        "name": name,
+        "family": table["family"],
+        "dimension": table["domain"]["dimension"],
+        "known_value": table.get("known_value"),
+        "description": table["description"],
+        "source": table["source"],
+    }
 
 
 def catalogue_text(name: str) -> str:
