@@ -247,7 +247,7 @@ def test_saving_keeps_links_and_the_usual_permissions(tmp_path: Path) -> None:
 
 def test_what_cannot_be_saved(tmp_path: Path) -> None:
     game = load_game("milking")
-    with pytest.raises(InputError, match="game: expected a finite game, found 3"):
+    with pytest.raises(InputError, match="game: expected a finite or a continuous game, found 3"):
         save_game(3, tmp_path / "a.json")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="path: expected a file, found 3"):
         save_game(game, 3)  # type: ignore[arg-type]

@@ -43,7 +43,7 @@ _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, 
 class Forecaster(Protocol):
     """Who forecasts outcomes of a space, one round after the other."""
 
-    space: StrategySpace
+    space: Any  # a StrategySpace or the domain of a continuous game
 
     def forecast(self) -> FloatArray:
         """Return the forecast of the coming round."""
