@@ -44,9 +44,9 @@ class ContinuousCalibrated:
     >>> import stackcast as sc
     >>> game = sc.load_game("quadratic-tax")
     >>> agent = ContinuousCalibrated(game.agent_view)
-    >>> answers = agent.respond(sc.protocol.Block([0.5], 1000)).responses
-    >>> answers.shape, answers[-1].round(3), game.best_responses([0.5])[0].round(3)
-    ((1000, 1), array([0.]), array([-0.]))
+    >>> answers = agent.respond(sc.protocol.Block([0.25], 1000)).responses
+    >>> answers.shape, answers[-1].round(3), game.best_responses([0.25])[0].round(3)
+    ((1000, 1), array([0.2]), array([0.2]))
     """
 
     informed = False

