@@ -108,6 +108,8 @@ def test_key_lemma_for_any_forecasts(m: int) -> None:
         p = binning.space.sample(50, rng)
         if trial % 2:  # forecasts that hide around the strategy
             p = np.array([binning.space.project(h + far * q) for q in p])
+        if trial % 4 == 3:  # and forecasts that are right
+            p = np.repeat(h[None], 50, axis=0)
         w = binning.weights(p)
         distant = np.linalg.norm(binning.points - h, axis=1) >= 0.75 * far
         errors = np.linalg.norm(w.T @ (h - p), axis=1)[distant].sum()
