@@ -77,7 +77,7 @@ def test_the_audit_equals_plain_loops(seed: int) -> None:
     game = game_of(seed)
     ties = "random" if seed % 2 else "lowest"
     record = record_of(game, seed, 40, ties)
-    found = audit(record, ties=ties, lengths=[7])  # type: ignore[arg-type]
+    found = audit(record, ties=ties, lengths=[7])  # type: ignore[call-overload]
     told = audited(record, game)
     unit = float(np.abs(game.principal_payoffs).max() + np.abs(game.agent_payoffs).max())
     for name in ("value", "average_utility", "swap_regret", "external_regret"):

@@ -157,7 +157,7 @@ def test_player_two_holds_nature_to_epsilon_in_every_round(name: str) -> None:
         slopes = binning.weights(support) @ z
         constant = shares @ (slopes * support).sum(axis=1)
         # max over the space of ⟨E slope, h⟩, by another solver.
-        s = forecaster.space
+        s: Any = forecaster.space
         best = linprog(
             -(shares @ slopes),
             A_ub=s.inequality_rows,

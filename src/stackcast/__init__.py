@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from stackcast.calibration import calibration_profile
     from stackcast.games import (
         Constraint,
+        ContinuousGame,
         FiniteGame,
         SecurityGame,
         catalogue,
@@ -45,6 +46,7 @@ _HOMES = {
     "BestResponseRegions": "stackcast.regions",
     "Block": "stackcast.protocol",
     "Constraint": "stackcast.games",
+    "ContinuousGame": "stackcast.games",
     "FiniteGame": "stackcast.games",
     "InputError": "stackcast._validation",
     "SecurityGame": "stackcast.games",
@@ -77,6 +79,7 @@ __all__ = [
     "BestResponseRegions",
     "Block",
     "Constraint",
+    "ContinuousGame",
     "FiniteGame",
     "InputError",
     "SecurityGame",

@@ -22,6 +22,7 @@ import numpy as np
 from stackcast._random import stream
 from stackcast._state import decode_state, encode_state
 from stackcast._validation import InputError
+from stackcast.games import ContinuousAgentView, ContinuousPrincipalView
 from stackcast.protocol import Agent, Block, Principal, Responses
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, 
 class Forecaster(Protocol):
     """Who forecasts outcomes of a space, one round after the other."""
 
-    space: StrategySpace
+    space: Any  # a StrategySpace or the domain of a continuous game
 
     def forecast(self) -> FloatArray:
         """Return the forecast of the coming round."""
@@ -226,8 +227,10 @@ def _forecasts(name: str, forecaster: Forecaster, outcomes: FloatArray) -> Float
 
 def _commitments(name: str, principal: Principal, count: int) -> list[Block]:
     """Return the next blocks, answered by an invented agent; long blocks are cut."""
-    view = principal.view
-    payoffs = stream(0, "checks", "payoffs").random(view.payoffs.shape)
+    view: Any = principal.view
+    points = isinstance(view, ContinuousPrincipalView)
+    shape = (view.space.dimension, view.response_dimension) if points else view.payoffs.shape
+    payoffs = stream(0, "checks", "payoffs").random(shape)
     blocks = []
     for _ in range(count):
         block = principal.commit()
@@ -237,8 +240,9 @@ def _commitments(name: str, principal: Principal, count: int) -> list[Block]:
         except InputError as error:
             raise AssertionError(f"{name} commits outside its space ({error})") from None
         blocks.append(block)
-        answer = int(np.argmax(block.strategy @ payoffs))
-        responses = np.full(min(block.rounds, 20), answer)
+        gains = block.strategy @ payoffs
+        answer = gains if points else np.argmax(gains)
+        responses = np.array([answer] * min(block.rounds, 20))
         principal.observe(responses)
         _require(bool((responses == answer).all()), f"{name} changes the responses that it sees")
     return blocks
@@ -290,7 +294,7 @@ def _check_order(name: str, factory: Callable[[], Agent], script: list[Block]) -
 
 
 def _check_input_untouched(name: str, agent: Agent, script: list[Block]) -> None:
-    payoffs = agent.view.payoffs.copy()
+    payoffs = _payoffs(agent).copy()
     for block in script:
         before = block.strategy.copy()
         open_block = Block(before.copy(), block.rounds, block.phase)
@@ -299,7 +303,17 @@ def _check_input_untouched(name: str, agent: Agent, script: list[Block]) -> None
         _require(
             np.array_equal(open_block.strategy, before), f"{name} changes the strategy of a block"
         )
-    _require(np.array_equal(agent.view.payoffs, payoffs), f"{name} changes its view of the game")
+    _require(np.array_equal(_payoffs(agent), payoffs), f"{name} changes its view of the game")
+
+
+def _payoffs(agent: Agent) -> FloatArray:
+    """Return the payoffs that an agent knows; in a continuous game, its best responses."""
+    view: Any = agent.view
+    points = isinstance(view, ContinuousAgentView)
+    known: FloatArray = (
+        view.best_responses(np.zeros((1, view.space.dimension))) if points else view.payoffs
+    )
+    return known
 
 
 def _check_growth(

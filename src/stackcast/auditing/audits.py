@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -23,9 +23,12 @@ from stackcast.auditing.bounds import (
     utility_by_forecasts,
     utility_by_responses,
 )
+from stackcast.auditing.continuous import ContinuousAudit, audit_continuous
+from stackcast.auditing.phases import Phase
 from stackcast.auditing.portraits import Portrait, portrait
 from stackcast.auditing.records import checked_record
 from stackcast.calibration import ForecastCertificate, certify
+from stackcast.games import ContinuousGame
 from stackcast.solvers import solve
 
 if TYPE_CHECKING:
@@ -37,31 +40,6 @@ if TYPE_CHECKING:
     from stackcast.auditing._pass import Tallies
     from stackcast.games import Game, TieRule
     from stackcast.protocol import Transcript
-
-
-@dataclass(frozen=True)
-class Phase:
-    """The rounds with one label.
-
-    Attributes
-    ----------
-    name : str
-        The label of their blocks.
-    rounds : int
-        How many there are.
-    average_utility : float
-        The principal's utility a round, among them.
-    regret : float
-        V* less that.
-    share : float
-        Their part of the regret of all rounds: the shares of all phases sum to it.
-    """
-
-    name: str
-    rounds: int
-    average_utility: float
-    regret: float
-    share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +158,19 @@ class Audit:
         return described(self)
 
 
+@overload
+def audit(
+    transcript: Transcript,
+    game: ContinuousGame,
+    *,
+    ties: TieRule | None = None,
+    draws: bool | None = None,
+    delta: float = 0.05,
+    profile: bool = True,
+    lengths: Iterable[int] | None = None,
+    rate: Any = None,
+) -> ContinuousAudit: ...
+@overload
 def audit(
     transcript: Transcript,
     game: Game | None = None,
@@ -190,15 +181,27 @@ def audit(
     profile: bool = True,
     lengths: Iterable[int] | None = None,
     rate: Any = None,
-) -> Audit:
+) -> Audit: ...
+def audit(
+    transcript: Transcript,
+    game: Game | ContinuousGame | None = None,
+    *,
+    ties: TieRule | None = None,
+    draws: bool | None = None,
+    delta: float = 0.05,
+    profile: bool = True,
+    lengths: Iterable[int] | None = None,
+    rate: Any = None,
+) -> Audit | ContinuousAudit:
     """Say what a transcript proves about both players.
 
     Parameters
     ----------
     transcript : Transcript
         From :func:`stackcast.play`, a file, or a user's table (:func:`read_transcript`).
-    game : Game, optional
-        The game that was played, if the transcript does not hold it.
+    game : Game or ContinuousGame, optional
+        The game that was played, if the transcript does not hold it. For a continuous game the
+        other arguments mean nothing, and the audit is a :class:`ContinuousAudit`.
     ties : {"lowest", "random"}, optional
         Also hold the record against the bounds with the paper's bins w_i of this tie rule. Without
         it the bins are the realised answers, which makes every bound exact for any ties.
@@ -218,7 +221,7 @@ def audit(
 
     Returns
     -------
-    Audit
+    Audit or ContinuousAudit
 
     Notes
     -----
@@ -244,6 +247,9 @@ def audit(
     if ties is not None:
         one_of("ties", ties, ("lowest", "random"))
     real_number("delta", delta, above=0.0, at_most=1.0)
+    played: Any = transcript.game if game is None else game
+    if isinstance(game, ContinuousGame) or isinstance(played, ContinuousGame):
+        return audit_continuous(transcript, played)
     game, draws = checked_record(transcript, game, draws)
     value = solve(game).value
     tallies = tally(transcript, game, ties)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stackcast._validation import InputError
+from stackcast.games import ContinuousGame
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
@@ -23,7 +24,10 @@ def checked_record(
         found = f"another one ({game.fingerprint[:8]})"
         expected = f"the game that was played ({transcript.fingerprint[:8]})"
         raise InputError("game", expected, found)
-    game = transcript.game if game is None else game
+    played = transcript.game if game is None else game
+    if isinstance(played, ContinuousGame):
+        raise InputError("game", "a game with lists of actions", "a continuous one")
+    game = played
     if game is None:
         raise InputError("game", "the game that was played, which the transcript lacks", "none")
     if draws is None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from stackcast.auditing.audits import Audit
+    from stackcast.auditing.continuous import ContinuousAudit
 
 _VERDICTS = {True: ("holds", "green"), False: ("FAILED", "bold red"), None: ("open", "yellow")}
 
@@ -25,6 +26,30 @@ def described(audit: Audit) -> Group:
         parts += [Text(), _phases(audit)]
     if audit.calibration is not None:
         parts += [Text(), audit.calibration.profile.table()]
+    return Group(*parts)
+
+
+def described_continuous(audit: ContinuousAudit) -> Group:
+    """Return what a person wants to read of the audit of a continuous game."""
+    side = "lost" if audit.regret >= 0 else "gained"
+    told = [
+        f"Over {audit.rounds:,} rounds the principal earned {audit.average_utility:.6g} a round; "
+        f"V* is {audit.value:.6g}, so {abs(audit.regret):.4g} a round was {side} against it.",
+        f"The agent's answers lie {audit.response_distance:.4g} from the best responses to the "
+        "strategies, on average.",
+    ]
+    if not math.isnan(audit.forecast_distance):
+        told.append(
+            f"Its forecasts lie {audit.forecast_distance:.4g} from the strategies, and its answers "
+            f"{_number(audit.forecast_response_distance, 4)} from the best responses to them."
+        )
+    if audit.estimated:
+        told.append(f"Estimated on sampled points: {', '.join(audit.estimated)}.")
+    failed = ", ".join(bound.name for bound in audit.failed)
+    told.append(f"Bounds that FAILED: {failed}." if failed else "No bound fails.")
+    parts: list[RenderableType] = [*map(Text, told), Text(), _bounds(audit)]
+    if len(audit.phases) > 1:
+        parts += [Text(), _phases(audit)]
     return Group(*parts)
 
 
@@ -76,7 +101,7 @@ _ADJECTIVES = {
 }
 
 
-def _bounds(audit: Audit) -> Table:
+def _bounds(audit: Audit | ContinuousAudit) -> Table:
     table = Table(title="What is bounded", title_justify="left")
     table.add_column("quantity")
     for name in ("measured", "at most", "slack"):
@@ -97,7 +122,7 @@ def _bounds(audit: Audit) -> Table:
     return table
 
 
-def _phases(audit: Audit) -> Table:
+def _phases(audit: Audit | ContinuousAudit) -> Table:
     table = Table(title="By phase", title_justify="left")
     table.add_column("phase")
     for name in ("rounds", "utility a round", "regret a round", "part of the regret"):

@@ -11,6 +11,7 @@ from stackcast.calibration.binnings import (
 )
 from stackcast.calibration.blocks import ForecastBlock
 from stackcast.calibration.certificate import ForecastCertificate, certify
+from stackcast.calibration.cones import ConeBinning
 from stackcast.calibration.errors import (
     bin_errors,
     calibration_error,
@@ -31,6 +32,7 @@ __all__ = [
     "BestResponseBinning",
     "Binning",
     "CalibrationProfile",
+    "ConeBinning",
     "CustomRate",
     "ForecastBlock",
     "ForecastCertificate",

@@ -11,7 +11,7 @@ from stackcast._compiling import entry, inner, out_of_line
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
 
-LINEAR, THRESHOLDS, TENTS = 0, 1, 2
+LINEAR, THRESHOLDS, TENTS, CONES = 0, 1, 2, 3
 
 
 class CompiledBinning(NamedTuple):
@@ -52,6 +52,8 @@ def write_weights(binning: CompiledBinning, p: FloatArray, out: FloatArray) -> N
                 out[i] /= tied
     elif binning.kind == THRESHOLDS:
         out[_right_of(binning.vector, p[binning.number])] = 1.0
+    elif binning.kind == CONES:
+        _write_cones(binning, p, out)
     else:
         left, share = _tent(binning.table[0, : int(binning.vector[0])], p[0])
         if binning.vector.size == 1:
@@ -64,6 +66,30 @@ def write_weights(binning: CompiledBinning, p: FloatArray, out: FloatArray) -> N
             out[left * n2 + left2 + 1] = (1.0 - share) * share2
             out[(left + 1) * n2 + left2] = share * (1.0 - share2)
             out[(left + 1) * n2 + left2 + 1] = share * share2
+
+
+@inner
+def _write_cones(binning: CompiledBinning, p: FloatArray, out: FloatArray) -> None:
+    """Write (R − ‖p − x_i‖)₊ divided by its sum over i, for the rows x_i of the table."""
+    out_of_line()
+    radius = binning.tolerance
+    total = 0.0
+    nearest, least = 0, np.inf
+    for i in range(out.size):
+        squared = 0.0
+        for j in range(binning.table.shape[1]):
+            gap = p[j] - binning.table[i, j]
+            squared += gap * gap
+        if squared < least:
+            nearest, least = i, squared
+        if squared < radius * radius:
+            out[i] = radius - np.sqrt(squared)
+            total += out[i]
+    if total > 0.0:
+        for i in range(out.size):
+            out[i] /= total
+    else:
+        out[nearest] = 1.0
 
 
 @inner

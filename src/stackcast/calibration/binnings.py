@@ -9,6 +9,7 @@ with the weighted mean of the outcomes. The binnings here are
 - :class:`ThresholdBinning`: the decisions that thresholds on one probability take;
 - :class:`GridBinning`: the cells around the points of a grid (standard calibration);
 - :class:`TentBinning`: overlapping tents on a grid, which make the weights continuous;
+- :class:`ConeBinning` (``calibration.cones``): the same with round tents on a domain, Section 5;
 - :class:`FunctionBinning`: a function of the user's own, checked.
 
 Forecasts are rows; ``weights`` takes a stack of B forecasts and returns a B×n array.
@@ -39,7 +40,7 @@ from stackcast.calibration._weights import (
     CompiledBinning,
     stacked_weights,
 )
-from stackcast.games import BEST_RESPONSE_TOLERANCE, AgentView, StrategySpace, TieRule
+from stackcast.games import BEST_RESPONSE_TOLERANCE, AgentView, Ball, StrategySpace, TieRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,7 +62,7 @@ class Binning(Protocol):
         """The number of coordinates of a forecast."""
 
     @property
-    def space(self) -> StrategySpace:
+    def space(self) -> StrategySpace | Ball:
         """Where forecasts live unless the user says otherwise."""
 
     @property
@@ -83,7 +84,7 @@ class Binning(Protocol):
         """Return what identifies the binning, for saved files."""
 
 
-class _Compiled:
+class CompiledWeights:
     """What the binnings with compiled weights share."""
 
     compiled: CompiledBinning
@@ -113,7 +114,7 @@ class _Compiled:
         }
 
 
-class BestResponseBinning(_Compiled):
+class BestResponseBinning(CompiledWeights):
     """One bin for each action of an agent: the forecasts to which it is a best response.
 
     Parameters
@@ -151,7 +152,7 @@ class BestResponseBinning(_Compiled):
         )
 
 
-class ThresholdBinning(_Compiled):
+class ThresholdBinning(CompiledWeights):
     """The decisions that thresholds on one probability take.
 
     Bin 0 holds the forecasts below the first threshold, bin i those from the i-th threshold on and
@@ -185,7 +186,7 @@ class ThresholdBinning(_Compiled):
         self.compiled = CompiledBinning(THRESHOLDS, np.zeros((1, 1)), points, 0.0, number)
 
 
-class GridBinning(_Compiled):
+class GridBinning(CompiledWeights):
     """The cells around the points of a grid: each forecast belongs to its nearest point.
 
     Calibration to the points of a fine grid is what "calibrated" means without a decision in mind.
@@ -231,7 +232,7 @@ class GridBinning(_Compiled):
         return cls(np.array([[*row, parts - sum(row)] for row in rows]) / parts)
 
 
-class TentBinning(_Compiled):
+class TentBinning(CompiledWeights):
     """Tents on a grid: piecewise linear weights, 1 at their own grid point and 0 at the others.
 
     With two grids the bins are the products of the tents on the first two coordinates.

@@ -46,6 +46,7 @@ from stackcast.calibration.minimax import (
     new_nature,
     new_pool,
 )
+from stackcast.games import Ball
 
 if TYPE_CHECKING:
     import os
@@ -100,7 +101,7 @@ class AdaptiveForecaster:
     def __init__(
         self,
         binning: Binning,
-        space: StrategySpace | None = None,
+        space: StrategySpace | Ball | None = None,
         *,
         starts: StartRule = "streaming",
         seed: int = 0,
@@ -341,6 +342,8 @@ class AdaptiveForecaster:
     def _checked(self, field: str, rows: FloatArray) -> FloatArray:
         """Return outcomes that lie in the space, rounded back where they miss it by rounding."""
         space = self.space
+        if isinstance(space, Ball):
+            return space.check_all(field, rows)
         if space.kind == "simplex":
             sums = rows.sum(axis=1)
             good = (rows.min(axis=1) >= -PROBABILITY_TOLERANCE) & (

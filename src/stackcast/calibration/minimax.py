@@ -7,8 +7,9 @@ nature's own optimal strategy h* joins the pool as a forecast: its gain against 
 whatever the binning. Of the forecasts that lie wholly in bin i only the one with the largest
 ⟨z_i, p⟩ can matter, so the game has one row for each bin and one for each shared forecast.
 
-On the simplex nature's pure strategies are its columns. On another polytope its vertices are found
-when they are needed, by a linear oracle, and the oracle certifies the final mixture.
+On the simplex nature's pure strategies are its columns. On another polytope, and on a ball, its
+extreme points are found when they are needed, by a linear oracle, and the oracle certifies the
+final mixture.
 
 Nothing is taken from the solver on trust: what is compared with ε is the value of the mixture
 itself, computed from the definition.
@@ -23,6 +24,7 @@ import numpy as np
 from stackcast._compiling import inner, out_of_line
 from stackcast._validation import InputError
 from stackcast.calibration._simplex import canonical_form, furthest_vertex, solve_game
+from stackcast.games import Ball
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     IntArray = npt.NDArray[np.int64]
 
-_SIMPLEX, _BUDGET, _POLYTOPE = 0, 1, 2
+_SIMPLEX, _BUDGET, _POLYTOPE, _BALL = 0, 1, 2, 3
 _SEARCHES = 64
 
 # Entries of the clock that the players share.
@@ -51,7 +53,7 @@ class Nature(NamedTuple):
 
     kind: int
     limits: FloatArray  # (2, m): the lowest and the highest value of each coordinate
-    budget: float
+    budget: float  # the radius of a ball
     tableau: FloatArray
     basis: IntArray
 
@@ -86,10 +88,12 @@ def new_pool(bins: int, shared: bool, centre: FloatArray) -> Pool:
     )
 
 
-def new_nature(space: StrategySpace) -> Nature:
+def new_nature(space: StrategySpace | Ball) -> Nature:
     """Return the oracle of a strategy space, the fastest one that fits it."""
     m = space.dimension
     tableau, basis = np.zeros((1, 1)), np.zeros(0, dtype=np.int64)
+    if isinstance(space, Ball):
+        return Nature(_BALL, space.limits, space.radius, tableau, basis)
     if space.kind == "simplex":
         return Nature(_SIMPLEX, np.array([[0.0] * m, [1.0] * m]), np.inf, tableau, basis)
     box = _budgeted_box(space)
@@ -158,6 +162,13 @@ def support_point(nature: Nature, direction: FloatArray, out: FloatArray) -> Non
             step = min(nature.limits[1, best] - nature.limits[0, best], left)
             out[best] += step
             left -= step
+    elif nature.kind == _BALL:
+        squared = 0.0
+        for j in range(m):
+            squared += direction[j] * direction[j]
+        reach = nature.budget / np.sqrt(squared) if squared > 0.0 else 0.0
+        for j in range(m):
+            out[j] = reach * direction[j]
     else:
         furthest_vertex(nature.tableau, nature.basis, direction, out)
         for j in range(m):

@@ -83,7 +83,7 @@ def _explore_then_commit(game: Game, rounds: int, seed: int) -> _Run | None:
         share = math.sqrt(m) * error / margin / rounds
         allowed += share
         lost += share * max(0.0, value - float(earned[i]))
-    low = float(game.principal_payoffs.min())
+    low = float(game.principal_view.payoffs.min())
     bound = explored / rounds * (value - low) + lost
     bound += (rounds - explored) / rounds * max(0.0, value - float(earned[y]))
     wrong = float((answers != y).sum()) / rounds

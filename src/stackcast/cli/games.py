@@ -22,9 +22,14 @@ def games(
         stackcast games inspection
     """
     from stackcast.cli._screen import print_json, screen
-    from stackcast.games import catalogue, load_game
+    from stackcast.games import catalogue, continuous_catalogue, load_game
+    from stackcast.games.catalogue import continuous_entry
 
+    if name in continuous_catalogue():
+        _show_continuous(name, as_json)
+        return
     chosen = [load_game(entry) for entry in ([name] if name else catalogue())]
+    others = [] if name else [continuous_entry(entry) for entry in continuous_catalogue()]
     if as_json:
         print_json(
             [
@@ -39,8 +44,23 @@ def games(
                 }
                 for game in chosen
             ]
+            + others
         )
         return
-    from stackcast.report import describe_catalogue, describe_game
+    from stackcast.report import describe_catalogue, describe_continuous_catalogue, describe_game
 
     screen().print(describe_game(chosen[0]) if name else describe_catalogue(chosen))
+    if others:
+        screen().print(describe_continuous_catalogue(others))
+
+
+def _show_continuous(name: str, as_json: bool) -> None:
+    from stackcast.cli._screen import print_json, screen
+    from stackcast.games import load_game
+    from stackcast.games.catalogue import continuous_entry
+    from stackcast.report import describe_game
+
+    if as_json:
+        print_json([continuous_entry(name)])
+    else:
+        screen().print(describe_game(load_game(name)))

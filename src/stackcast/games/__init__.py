@@ -1,10 +1,20 @@
-"""What is played: strategy spaces, games, their views, catalogue, generators and files."""
+"""What is played: games and strategy spaces, their views, catalogue, generators and files."""
 
 from stackcast.games import generators
+from stackcast.games.assumption import AssumptionReport, check_assumption
 from stackcast.games.base import Game
-from stackcast.games.catalogue import DEFAULT_GAME, catalogue
+from stackcast.games.catalogue import DEFAULT_GAME, catalogue, continuous_catalogue
+from stackcast.games.continuous import (
+    Constants,
+    ContinuousAgentView,
+    ContinuousGame,
+    ContinuousPrincipalView,
+)
+from stackcast.games.domains import Ball, Box, Domain, Polytope
+from stackcast.games.families import quadratic_game, strategic_classification, strategic_score
 from stackcast.games.files import load_game, save_game
 from stackcast.games.finite import FiniteGame
+from stackcast.games.labelled import LabelledData, credit_data, give_me_some_credit
 from stackcast.games.security import SecurityGame
 from stackcast.games.spaces import Constraint, StrategySpace
 from stackcast.games.views import BEST_RESPONSE_TOLERANCE, AgentView, PrincipalView, TieRule
@@ -13,15 +23,32 @@ __all__ = [
     "BEST_RESPONSE_TOLERANCE",
     "DEFAULT_GAME",
     "AgentView",
+    "AssumptionReport",
+    "Ball",
+    "Box",
+    "Constants",
     "Constraint",
+    "ContinuousAgentView",
+    "ContinuousGame",
+    "ContinuousPrincipalView",
+    "Domain",
     "FiniteGame",
     "Game",
+    "LabelledData",
+    "Polytope",
     "PrincipalView",
     "SecurityGame",
     "StrategySpace",
     "TieRule",
     "catalogue",
+    "check_assumption",
+    "continuous_catalogue",
+    "credit_data",
     "generators",
+    "give_me_some_credit",
     "load_game",
+    "quadratic_game",
     "save_game",
+    "strategic_classification",
+    "strategic_score",
 ]

@@ -1,10 +1,11 @@
 """Games in files: JSON and TOML of our own, and Gambit's ``.nfg``.
 
 The keys of a JSON or TOML file are the arguments of :class:`FiniteGame` or of
-:class:`SecurityGame`, and optionally ``format = "stackcast-game-1"``. What is saved is loaded as an
-equal game, every float bit for bit. A file holds data only, and nothing in it is ever executed.
-Whatever is wrong with one is said in one sentence, an :class:`InputError` that names the file, the
-field, the expectation and the find.
+:class:`SecurityGame`, and optionally ``format = "stackcast-game-1"``; a continuous game has
+``family``, ``domain`` and ``parameters`` instead (:mod:`stackcast.games.continuous_files`). What is
+saved is loaded as an equal game, every float bit for bit. A file holds data only, and nothing in it
+is ever executed. Whatever is wrong with one is said in one sentence, an :class:`InputError` that
+names the file, the field, the expectation and the find.
 """
 
 from __future__ import annotations
@@ -17,13 +18,19 @@ import tomllib
 import uuid
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 import tomli_w
 
 from stackcast._validation import InputError, shown
 from stackcast.games.base import Game
-from stackcast.games.catalogue import catalogue, catalogue_text
+from stackcast.games.catalogue import catalogue, catalogue_text, continuous_catalogue
+from stackcast.games.continuous import ContinuousGame
+from stackcast.games.continuous_files import (
+    continuous_from_table,
+    continuous_to_table,
+    is_continuous,
+)
 from stackcast.games.finite import FiniteGame
 from stackcast.games.nfg import read_nfg, write_nfg
 from stackcast.games.security import SecurityGame
@@ -93,9 +100,10 @@ def load_game(name_or_path: str | os.PathLike[str]) -> Game:
         raise InputError("game", "a name from the catalogue or a file", shown(name_or_path))
     path = Path(name_or_path)
     if isinstance(name_or_path, str) and _is_word(name_or_path):
-        if name_or_path in catalogue():
+        known = (*catalogue(), *continuous_catalogue())
+        if name_or_path in known:
             return _read(f"catalogue game {name_or_path!r}", ".toml", catalogue_text(name_or_path))
-        close = difflib.get_close_matches(name_or_path.lower(), catalogue(), n=1, cutoff=0.5)
+        close = difflib.get_close_matches(name_or_path.lower(), known, n=1, cutoff=0.5)
         hint = f" (perhaps {close[0]!r})" if close else ""
         raise InputError(
             "game",
@@ -116,14 +124,14 @@ def load_game(name_or_path: str | os.PathLike[str]) -> Game:
     return _read(f"{path}", suffix, content)
 
 
-def save_game(game: Game, path: str | os.PathLike[str]) -> None:
+def save_game(game: Game | ContinuousGame, path: str | os.PathLike[str]) -> None:
     """Write ``game`` to a file, in the format that the suffix of ``path`` names.
 
     The file appears whole or not at all: it is written beside its place first, then moved there.
 
     Parameters
     ----------
-    game : FiniteGame or SecurityGame
+    game : FiniteGame, SecurityGame or ContinuousGame
     path : str or path
         Where to; ``.json``, ``.toml`` or ``.nfg``. What is there already is replaced.
 
@@ -132,14 +140,14 @@ def save_game(game: Game, path: str | os.PathLike[str]) -> None:
     InputError
         If the place cannot be written to, or the format cannot hold the game.
     """
-    if not isinstance(game, Game):
+    if not isinstance(game, Game | ContinuousGame):
         raise InputError("game", "a game", shown(game))
     if not isinstance(path, str | os.PathLike):
         raise InputError("path", "a file", shown(path))
     place = Path(path)
     suffix = _known_suffix(place)
     try:
-        content = _FORMATS[suffix].write(game)
+        content = _written(game, suffix)
     except InputError as error:
         raise error.inside(f"{place}") from None
     try:
@@ -242,6 +250,11 @@ def game_from_table(table: object) -> Game:
     if not isinstance(table, dict):
         keys = ", ".join(_FINITE.required)
         raise InputError("game", f"a table with the keys {keys}", shown(table))
+    if is_continuous(table):
+        fields = dict(table)
+        if fields.pop("format", FORMAT) != FORMAT:
+            raise InputError("format", repr(FORMAT), shown(table["format"]))
+        return cast("Any", continuous_from_table(fields))
     kind = _SECURITY if set(_SECURITY.required + _SECURITY.optional) & set(table) else _FINITE
     known = kind.required + kind.optional + _SHARED
     for key in table:
@@ -258,8 +271,10 @@ def game_from_table(table: object) -> Game:
     return kind.build(**fields)
 
 
-def game_to_table(game: Game) -> dict[str, Any]:
+def game_to_table(game: Game | ContinuousGame) -> dict[str, Any]:
     """Return the table that stands for a game in a file: numbers, texts, lists and tables."""
+    if isinstance(game, ContinuousGame):
+        return {"format": FORMAT, **continuous_to_table(game)}
     table = {**_header(game), **_payoffs(game)}
     if game.constraints:
         table["constraints"] = [constraint.to_table() for constraint in game.constraints]
@@ -294,6 +309,17 @@ def _payoff_lines(game: Game) -> dict[str, str]:
         else "[\n" + ",\n".join(f"    {row!r}" for row in payoffs) + "\n  ]"
         for key, payoffs in _payoffs(game).items()
     }
+
+
+def _written(game: Game | ContinuousGame, suffix: str) -> str:
+    if isinstance(game, Game):
+        return _FORMATS[suffix].write(game)
+    if suffix == ".nfg":
+        raise InputError("format", ".json or .toml for a continuous game", suffix)
+    table = game_to_table(game)
+    if suffix == ".toml":
+        return tomli_w.dumps(table)
+    return json.dumps(table, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _write_json(game: Game) -> str:

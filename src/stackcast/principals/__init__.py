@@ -1,13 +1,15 @@
 """Who commits: scripted baselines and exploiters, the paper's learners, and the practical one.
 
-``names()`` lists the principals that a name can stand for and ``find(name)`` gives the class; other
-distributions add their own by entry points in the group ``stackcast.principals``.
+``names()`` lists the principals of games with lists of actions, ``continuous_names()`` those of
+continuous games, and ``find(name)`` gives the class; other distributions add their own by entry
+points in the group ``stackcast.principals``.
 """
 
 from stackcast.principals.baselines import GridBandit, Oracle, UniformExplore
 from stackcast.principals.coverage_learner import CoverageLearner
 from stackcast.principals.coverage_search import CoverageSearch, search_coverage
 from stackcast.principals.explore_then_commit import ExploreThenCommit, learn_commitment
+from stackcast.principals.lazy_gradient import LazyGDwoG, LazyGuarantee, lazy_guarantee
 from stackcast.principals.learned import LearnedCommitment
 from stackcast.principals.membership import approx_mem, membership_opt
 from stackcast.principals.payoff_search import Commitment, PayoffSearch, search_payoffs
@@ -20,6 +22,7 @@ from stackcast.principals.questions import (
     SelfStopping,
     ask_oracle,
 )
+from stackcast.principals.response_gradient import ResponseGradient
 from stackcast.principals.scripted import Fixed, PhaseSwitch, Replay
 from stackcast.principals.theory import Precision, TheoryParameters
 from stackcast.principals.version_space import VersionSpace
@@ -38,8 +41,10 @@ _registry = Registry(
         "UniformExplore": UniformExplore,
         "VersionSpace": VersionSpace,
     },
+    {"LazyGDwoG": LazyGDwoG, "ResponseGradient": ResponseGradient},
 )
 find, make, names, origin = _registry.find, _registry.make, _registry.names, _registry.origin
+continuous_names = _registry.continuous_names
 
 __all__ = [
     "Answer",
@@ -51,6 +56,8 @@ __all__ = [
     "Fixed",
     "FixedBlocks",
     "GridBandit",
+    "LazyGDwoG",
+    "LazyGuarantee",
     "LearnedCommitment",
     "Oracle",
     "PayoffSearch",
@@ -59,13 +66,16 @@ __all__ = [
     "Question",
     "Replay",
     "RescheduledBlocks",
+    "ResponseGradient",
     "SelfStopping",
     "TheoryParameters",
     "UniformExplore",
     "VersionSpace",
     "approx_mem",
     "ask_oracle",
+    "continuous_names",
     "find",
+    "lazy_guarantee",
     "learn_commitment",
     "make",
     "membership_opt",

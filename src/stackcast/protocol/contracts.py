@@ -119,8 +119,8 @@ class Recommendation:
     ----------
     strategy : array of numbers
         The commitment.
-    response : int or None
-        The response that it expects.
+    response : int, array or None
+        The response that it expects; a point in a continuous game.
     value : float
         The principal's utility of the two.
     margin : float
@@ -130,7 +130,7 @@ class Recommendation:
     """
 
     strategy: FloatArray
-    response: int | None
+    response: Any
     value: float
     margin: float = float("nan")
     upper_bound: float = float("nan")

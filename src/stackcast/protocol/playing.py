@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, TaskID
 
-    from stackcast.games import Game
+    from stackcast.games import ContinuousGame, Game
     from stackcast.protocol.contracts import Agent, Principal
     from stackcast.protocol.transcript import Transcript
 
@@ -36,7 +36,7 @@ def play(
     principal: Principal,
     agent: Agent,
     rounds: int,
-    game: Game | None = None,
+    game: Game | ContinuousGame | None = None,
     *,
     checkpoint: str | os.PathLike[str] | None = None,
     every: int | None = None,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._state import State
-    from stackcast.games import Game
+    from stackcast.games import ContinuousGame, Game
     from stackcast.protocol.contracts import Block, Responses
 
 
@@ -175,7 +175,7 @@ class Recorder:
             self.played += len(responses)
 
     def transcript(
-        self, fingerprint: str, game: Game | None, metadata: dict[str, Any]
+        self, fingerprint: str, game: Game | ContinuousGame | None, metadata: dict[str, Any]
     ) -> Transcript:
         """Return what was played."""
         assert self._responses is not None

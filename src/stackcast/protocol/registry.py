@@ -24,13 +24,24 @@ if TYPE_CHECKING:
 class Registry:
     """The players of one room by name; the package's own names cannot be taken by others."""
 
-    def __init__(self, group: str, own: Mapping[str, type[Any]]) -> None:
-        self._group, self._own = group, dict(own)
+    def __init__(
+        self,
+        group: str,
+        own: Mapping[str, type[Any]],
+        continuous: Mapping[str, type[Any]] | None = None,
+    ) -> None:
+        self._group, self._continuous = group, dict(continuous or {})
+        self._own = {**own, **self._continuous}
         self._room = group.rpartition(".")[2]
 
     def names(self) -> list[str]:
-        """Return all names that :meth:`find` knows, sorted."""
-        return sorted({*self._own, *(entry.name for entry in entry_points(group=self._group))})
+        """Return the names of those who play games with lists of actions, sorted."""
+        others = {entry.name for entry in entry_points(group=self._group)}
+        return sorted(({*self._own} - {*self._continuous}) | others)
+
+    def continuous_names(self) -> list[str]:
+        """Return the names of those who play continuous games, sorted."""
+        return sorted(self._continuous)
 
     def find(self, name: str) -> type[Any]:
         """Return the class of that name."""
@@ -42,7 +53,8 @@ class Registry:
                 if not isinstance(found, type):
                     raise InputError(f"entry point {name}", "a class", shown(found))
                 return found
-        raise InputError(self._room, "one of " + ", ".join(self.names()), shown(name))
+        known = sorted({*self.names(), *self._continuous})
+        raise InputError(self._room, "one of " + ", ".join(known), shown(name))
 
     def origin(self, name: str) -> str:
         """Return who made the player: nothing for our own, a distribution and its version else."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
-    from stackcast.games import Game
+    from stackcast.games import ContinuousGame, Game
     from stackcast.protocol.contracts import IntArray
 
 
@@ -99,7 +99,7 @@ class Transcript:
     forecast_ids: IntArray | None = None
     forecast_table: FloatArray | None = None
     fingerprint: str = ""
-    game: Game | None = None
+    game: Game | ContinuousGame | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -124,7 +124,7 @@ class Transcript:
         responses: npt.ArrayLike,
         forecasts: npt.ArrayLike | None = None,
         phases: Sequence[str] | None = None,
-        game: Game | None = None,
+        game: Game | ContinuousGame | None = None,
     ) -> Transcript:
         """Build a transcript from tables with one row a round, as an observer would keep them.
 
@@ -133,7 +133,8 @@ class Transcript:
         strategies : array-like, shape (T, m)
             The strategy of every round.
         responses : array-like of whole numbers, shape (T,)
-            The column that was played in every round, counted from 0.
+            The column that was played in every round, counted from 0; in a continuous game points,
+            one row of numbers a round.
         forecasts : array-like, shape (T, m), optional
             The forecast of every round.
         phases : sequence of str, optional
@@ -252,6 +253,9 @@ def small_responses(
         if not np.isfinite(responses).all():
             raise InputError(where, "finite numbers", "others")
         return responses.astype(np.float64)
+    if actions == 0:  # a continuous game has no list of them
+        found = f"{responses.dtype} numbers of shape {responses.shape}"
+        raise InputError(where, f"points, {rounds} rows of numbers", found)
     if responses.dtype.kind not in "iu" or responses.shape != (rounds,):
         found = f"{responses.dtype} numbers of shape {responses.shape}"
         raise InputError(where, f"{rounds} whole numbers, one a round", found)

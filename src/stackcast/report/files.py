@@ -6,16 +6,22 @@ import json
 from typing import TYPE_CHECKING
 
 from stackcast._validation import InputError
+from stackcast.solvers import ContinuousSolution
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stackcast.games import Game
+    from stackcast.games import ContinuousGame, Game
     from stackcast.solvers import Solution
 
 
-def write_solution(folder: Path, game: Game, solution: Solution) -> list[Path]:
-    """Write ``solution.json`` and the picture of regions or coverage; return the files."""
+def write_solution(
+    folder: Path, game: Game | ContinuousGame, solution: Solution | ContinuousSolution
+) -> list[Path]:
+    """Write ``solution.json`` and the picture of regions or coverage; return the files.
+
+    A continuous game has no such picture.
+    """
     from stackcast.games import SecurityGame
     from stackcast.report.coverage_figure import draw_coverage
     from stackcast.report.figures import load_pyplot
@@ -24,10 +30,14 @@ def write_solution(folder: Path, game: Game, solution: Solution) -> list[Path]:
     pyplot = load_pyplot()
     picture = "coverage" if isinstance(game, SecurityGame) else "regions"
     files = [folder / name for name in ("solution.json", f"{picture}.svg", f"{picture}.png")]
+    if isinstance(solution, ContinuousSolution):
+        files = files[:1]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         content = {"game": game.name, **solution.to_dict()}
         files[0].write_text(json.dumps(content, indent=2, allow_nan=False) + "\n")
+        if isinstance(solution, ContinuousSolution):
+            return files
         figure, ax = pyplot.subplots(figsize=(6.4, 5.2))
         if isinstance(game, SecurityGame):
             draw_coverage(game, solution, ax=ax)

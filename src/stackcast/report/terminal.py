@@ -10,8 +10,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from stackcast.games import SecurityGame
+from stackcast.games import ContinuousGame, SecurityGame
 from stackcast.regions import BestResponseRegions
+from stackcast.report.continuous_terminal import describe_point
+from stackcast.solvers import ContinuousSolution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +32,12 @@ _STAR = "★"
 _MOST_NAMES = 20
 
 
-def describe_solution(game: Game, solution: Solution) -> RenderableType:
+def describe_solution(
+    game: Game | ContinuousGame, solution: Solution | ContinuousSolution
+) -> RenderableType:
     """Return what a person wants to read of a solution."""
+    if isinstance(game, ContinuousGame) or isinstance(solution, ContinuousSolution):
+        return describe_point(game, solution)
     parts: list[RenderableType] = []
     if game.description:
         parts += [Text(game.name, style="bold"), Text(game.description), Text()]

@@ -1,7 +1,16 @@
 """The one-shot game with full information: V*, optimal and margin-robust commitments."""
 
+from stackcast.solvers.concave import ContinuousSolution
 from stackcast.solvers.details import best_nash, maximin, sensitivity
 from stackcast.solvers.solution import Sensitivity, Solution
 from stackcast.solvers.stackelberg import solve
 
-__all__ = ["Sensitivity", "Solution", "best_nash", "maximin", "sensitivity", "solve"]
+__all__ = [
+    "ContinuousSolution",
+    "Sensitivity",
+    "Solution",
+    "best_nash",
+    "maximin",
+    "sensitivity",
+    "solve",
+]

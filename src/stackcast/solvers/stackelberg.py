@@ -12,36 +12,56 @@ tolerance, and no commitment can earn more than a bound that follows from the pa
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from stackcast._validation import InputError, real_number
-from stackcast.games import SecurityGame
+from stackcast.games import ContinuousGame, SecurityGame
 from stackcast.regions import BestResponseRegions
 from stackcast.regions.best_response import ScaledPayoffs
 from stackcast.solvers.commitment import best_solution
+from stackcast.solvers.concave import solve_continuous
 from stackcast.solvers.details import with_details
 from stackcast.solvers.security import best_coverage, has_levels
 
 if TYPE_CHECKING:
     from stackcast.games import Game
+    from stackcast.solvers.concave import ContinuousSolution
     from stackcast.solvers.solution import Solution
 
 
+@overload
+def solve(
+    game: ContinuousGame,
+    margin: float = 0.0,
+    details: bool = False,
+    *,
+    payoff_error: float | None = None,
+) -> ContinuousSolution: ...
+@overload
 def solve(
     game: Game,
     margin: float = 0.0,
     details: bool = False,
     *,
     payoff_error: float | None = None,
-) -> Solution:
+) -> Solution: ...
+
+
+def solve(
+    game: Game | ContinuousGame,
+    margin: float = 0.0,
+    details: bool = False,
+    *,
+    payoff_error: float | None = None,
+) -> Solution | ContinuousSolution:
     """Return an optimal commitment of the one-shot game.
 
     Parameters
     ----------
-    game : FiniteGame or SecurityGame
-        The whole game: both sides' payoffs.
+    game : FiniteGame, SecurityGame or ContinuousGame
+        The whole game: both sides' payoffs. A continuous game has neither margins nor details.
     margin : float
         Keep at least this ℓ2 distance to every other region, so that a forecast that is off by less
         draws the same response. Among agent actions that the agent cannot tell apart, a robust
@@ -54,7 +74,7 @@ def solve(
 
     Returns
     -------
-    Solution
+    Solution or ContinuousSolution
 
     Examples
     --------
@@ -68,6 +88,8 @@ def solve(
     (2.4293, 0.1)
     """
     margin = real_number("margin", margin, at_least=0)
+    if isinstance(game, ContinuousGame):
+        return solve_continuous(game, margin)
     if isinstance(game, SecurityGame) and has_levels(game, margin):
         solution = best_coverage(game, margin, details, payoff_error)
     else:

@@ -1,0 +1,148 @@
+"""The agents of continuous games: calibrated to tents on a grid (Section 5), and informed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stackcast._validation import InputError, real_number, shown, whole_number
+from stackcast.agents.base import fitting, require_state_of
+from stackcast.agents.base import identity as identity_of
+from stackcast.calibration import AdaptiveForecaster, ConeBinning
+from stackcast.games import ContinuousAgentView
+from stackcast.protocol import Responses
+
+if TYPE_CHECKING:
+    from stackcast._state import State
+    from stackcast._validation import FloatArray
+    from stackcast.protocol import Block
+
+
+class ContinuousCalibrated:
+    """Best-responds to forecasts that are calibrated, on every interval, to tents on a grid.
+
+    The binning is the paper's Π₀: tents of radius 2ε on an ε-grid of the domain. In one dimension
+    each forecast is the outgoing fixed point, exact to the last place; in two it is drawn from a
+    mixture against which nature gains at most c/√t, which is certified in every round. In more
+    dimensions the grid is too large, and a sentence says so.
+
+    A principal that repeats a strategy h sees the share of rounds with a forecast at least 4ε away
+    from h fall as the calibration error does (the paper's key lemma).
+
+    Parameters
+    ----------
+    view : ContinuousAgentView
+        The agent's view of the game.
+    seed : int
+        The seed of its draws.
+    spacing : float, optional
+        The ε of the grid, by default a tenth of the domain's inner radius.
+
+    Examples
+    --------
+    >>> import stackcast as sc
+    >>> game = sc.load_game("quadratic-tax")
+    >>> agent = ContinuousCalibrated(game.agent_view)
+    >>> answers = agent.respond(sc.protocol.Block([0.25], 1000)).responses
+    >>> answers.shape, answers[-1].round(3), game.best_responses([0.25])[0].round(3)
+    ((1000, 1), array([0.2]), array([0.2]))
+    """
+
+    informed = False
+
+    def __init__(
+        self, view: ContinuousAgentView, *, seed: int = 0, spacing: float | None = None
+    ) -> None:
+        self._view = _checked(view)
+        self._seed = whole_number("seed", seed)
+        self._spacing = (
+            0.1 * view.space.inner_radius
+            if spacing is None
+            else real_number("spacing", spacing, above=0.0)
+        )
+        self._forecaster = AdaptiveForecaster(
+            ConeBinning(view.space, self._spacing), view.space, seed=seed
+        )
+
+    @property
+    def view(self) -> Any:
+        """What the agent knows of the game."""
+        return self._view
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The name, the seed and the grid."""
+        return {"name": type(self).__name__, "seed": self._seed, "spacing": self._spacing}
+
+    def respond(self, block: Block) -> Responses:
+        """Answer every round of the block, and learn from it."""
+        made = self._forecaster.run((fitting(self.view, block.strategy), block.rounds))
+        _, first, back = np.unique(made.forecast_ids, return_index=True, return_inverse=True)
+        answers = self._view.best_responses(made.forecasts[first])
+        return Responses(answers[back.reshape(-1)], made.forecast_ids, made.new_forecasts)
+
+    def state(self) -> State:
+        """Return all that the agent remembers."""
+        return {"of": identity_of(self), "forecaster": self._forecaster.state()}
+
+    def restore(self, state: State) -> None:
+        """Go on from where ``state`` was taken."""
+        require_state_of(self, state)
+        self._forecaster.restore(state["forecaster"])
+
+
+class ContinuousBestResponse:
+    """Best-responds to the strategy itself, which it is told: the one-shot game's agent.
+
+    Parameters
+    ----------
+    view : ContinuousAgentView
+        The agent's view of the game.
+    seed : int
+        Not used: it draws nothing. Every agent takes one.
+
+    Examples
+    --------
+    >>> import stackcast as sc
+    >>> game = sc.load_game("strategic-score")
+    >>> agent = ContinuousBestResponse(game.agent_view)
+    >>> agent.respond(sc.protocol.Block([0.2, 0.4], 2)).responses
+    array([[0.1, 0.2],
+           [0.1, 0.2]])
+    """
+
+    informed = True
+
+    def __init__(self, view: ContinuousAgentView, *, seed: int = 0) -> None:
+        self._view = _checked(view)
+        self._seed = whole_number("seed", seed)
+
+    @property
+    def view(self) -> Any:
+        """What the agent knows of the game."""
+        return self._view
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The name and the seed."""
+        return {"name": type(self).__name__, "seed": self._seed}
+
+    def respond(self, block: Block) -> Responses:
+        """Answer every round of the block with the best response to its strategy."""
+        answer: FloatArray = self._view.best_responses(fitting(self.view, block.strategy))
+        return Responses(np.repeat(answer, block.rounds, axis=0))
+
+    def state(self) -> State:
+        """Return what the agent remembers: nothing but who it is."""
+        return {"of": identity_of(self)}
+
+    def restore(self, state: State) -> None:
+        """Go on from where ``state`` was taken."""
+        require_state_of(self, state)
+
+
+def _checked(view: object) -> ContinuousAgentView:
+    if not isinstance(view, ContinuousAgentView):
+        raise InputError("view", "the agent's view of a continuous game", shown(view))
+    return view

@@ -1,0 +1,98 @@
+"""The binning of Section 5: round tents on an ε-grid of a domain."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stackcast._validation import InputError, real_number
+from stackcast.calibration._weights import CONES, CompiledBinning
+from stackcast.calibration.binnings import CompiledWeights
+
+if TYPE_CHECKING:
+    from stackcast._validation import FloatArray
+    from stackcast.games import Domain
+
+#: More bins than this are not made: experts, and with them the time of a round, grow with the bins.
+_MOST_BINS = 20_000
+
+
+class ConeBinning(CompiledWeights):
+    """Round tents on an ε-grid: the paper's Π₀ (Appendix on continuous games, key lemma).
+
+    w_i(p) = Λ_i(p)/Σ_j Λ_j(p) with Λ_i(p) = (2ε − ‖p − x_i‖)₊. Every point of the domain lies
+    within ε of a grid point x_i, every grid point lies in the domain, and a weight is 0 at a
+    distance of 2ε or more.
+
+    Parameters
+    ----------
+    domain : Ball, Box or Polytope
+        Of one or two dimensions: in more, an ε-grid has too many points to be calibrated to.
+    spacing : float
+        ε.
+
+    Examples
+    --------
+    >>> from stackcast.games import Ball
+    >>> binning = ConeBinning(Ball(1), 0.25)
+    >>> binning.points[:, 0].tolist()
+    [-1.0, -0.5, 0.0, 0.5, 1.0]
+    >>> binning.weights([[0.25], [0.5]])
+    array([[0. , 0. , 0.5, 0.5, 0. ],
+           [0. , 0. , 0. , 1. , 0. ]])
+    """
+
+    random = True
+    continuous = True
+
+    def __init__(self, domain: Domain, spacing: float) -> None:
+        self.spacing = real_number("spacing", spacing, above=0.0)
+        self.space = domain
+        self.dimension = domain.dimension
+        if self.dimension > 2:
+            low, high = domain.limits
+            count = float(np.prod(np.maximum((high - low) / (2 * spacing), 1.0)))
+            raise InputError(
+                "domain",
+                "one or two dimensions, for a grid of tents to be calibrated to",
+                f"{self.dimension} dimensions, which need about {count:.2g} tents or more",
+            )
+        self.points = _grid(domain, self.spacing)
+        self.points.flags.writeable = False
+        self.bins = len(self.points)
+        self.compiled = CompiledBinning(
+            CONES, np.array(self.points), np.zeros(1), 2.0 * self.spacing, 0
+        )
+
+
+def _grid(domain: Domain, spacing: float) -> FloatArray:
+    """Return points of the domain such that every point of it lies within ``spacing`` of one.
+
+    A lattice with that covering radius (triangular in the plane), laid over the domain; points
+    outside are moved to the nearest point of the domain, which brings them no further from any
+    point of it.
+    """
+    low, high = domain.limits
+    if domain.dimension == 1:
+        count = max(1, math.ceil((high[0] - low[0]) / (2 * spacing) - 1e-9))
+        return np.linspace(low[0], high[0], count + 1)[:, None]
+    side = math.sqrt(3.0) * spacing  # triangles of this side have the circumradius ε
+    rows, columns = (
+        math.ceil(float(width) / (2 * step)) + 1
+        for width, step in zip((high - low)[::-1], (side * math.sqrt(3.0) / 2, side), strict=True)
+    )
+    if 4 * rows * columns > 4 * _MOST_BINS:
+        raise InputError(
+            "spacing", f"a grid of at most {_MOST_BINS} tents", f"{spacing:g}, which needs more"
+        )
+    centre = 0.5 * (low + high)
+    kept: dict[tuple[float, float], FloatArray] = {}
+    for r, c in itertools.product(range(-rows, rows + 1), range(-columns, columns + 1)):
+        point = centre + np.array([side * (c + 0.5 * (r % 2)), side * math.sqrt(3.0) / 2 * r])
+        inside = domain.project(point)
+        if np.linalg.norm(inside - point) <= spacing:
+            kept.setdefault((round(inside[0], 9), round(inside[1], 9)), inside)
+    return np.array(list(kept.values()))

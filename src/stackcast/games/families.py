@@ -1,0 +1,294 @@
+"""Continuous games in closed form: quadratic, strategic score, strategic classification.
+
+Each satisfies Assumption 5.1 of the paper, with constants that are proved here: norms and bounds
+over the domain, and over the responses BR(x) to its points.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stackcast._validation import InputError, real_matrix, real_number, real_vector, shown
+from stackcast.games.continuous import AgentSide, Constants, ContinuousGame, Family, PrincipalSide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stackcast._validation import FloatArray
+    from stackcast.games.domains import Domain
+    from stackcast.games.labelled import LabelledData
+
+
+def quadratic_game(
+    domain: Domain,
+    *,
+    target: Any,
+    response_weight: Any,
+    interaction: Any,
+    offset: Any,
+    reaction: Any,
+    base: float = 0.0,
+    name: str = "",
+    description: str = "",
+    source: str = "",
+    known_value: float | None = None,
+) -> ContinuousGame:
+    """Return the quadratic game.
+
+    U_P(x, y) = base − ½‖x − target‖² + ⟨response_weight, y⟩ + xᵀ·interaction·y, and
+    U_A(x, y) = −½‖y − offset − reaction·x‖², so that BR(x) = offset + reaction·x. With m
+    coordinates of x and k of y, ``interaction`` is m×k and ``reaction`` k×m.
+
+    C is concave if and only if no eigenvalue of E·G + GᵀEᵀ (E the interaction, G the reaction)
+    is above 1; anything else is refused.
+
+    Examples
+    --------
+    >>> import stackcast as sc
+    >>> game = quadratic_game(
+    ...     sc.games.Ball(1), target=[0.2], response_weight=[0.1], interaction=[[0.3]],
+    ...     offset=[0.0], reaction=[[1.0]])
+    >>> sc.solve(game).strategy.round(6)  # (1 − 2·0.3)·x = 0.2 + 0.1
+    array([0.75])
+    """
+    m = domain.dimension
+    b = real_vector("target", target, m)
+    q = real_vector("response_weight", response_weight)
+    k = len(q)
+    E, G = _matrix("interaction", interaction, m, k), _matrix("reaction", reaction, k, m)
+    a = real_vector("offset", offset, k)
+    c = real_number("base", base)
+    bend = E @ G + G.T @ E.T
+    steepest = float(np.linalg.eigvalsh(bend).max())
+    if steepest > 1.0 + 1e-12:
+        expected = "no eigenvalue of E·G + GᵀEᵀ above 1, so that the game is concave"
+        raise InputError("interaction", expected, f"{steepest:.6g}")
+
+    def utilities(x: FloatArray, y: FloatArray) -> FloatArray:
+        result: FloatArray = c - 0.5 * ((x - b) @ (x - b)) + y @ (q + E.T @ x)
+        return result
+
+    R = domain.outer_radius
+    reach = _length(a) + _norm(G) * R  # of a response
+    constants = Constants(
+        utility_in_strategy=_length(b + E @ a) + (1.0 + _norm(E @ G)) * R,
+        utility_in_response=_length(q) + _norm(E) * R,
+        utility_bound=abs(c) + 0.5 * (R + _length(b)) ** 2 + (_length(q) + _norm(E) * R) * reach,
+        response=_norm(G),
+        value=_length(b + E @ a + G.T @ q) + _norm(bend - np.eye(m)) * R,
+    )
+    parameters = {
+        "target": b.tolist(),
+        "response_weight": q.tolist(),
+        "interaction": E.tolist(),
+        "offset": a.tolist(),
+        "reaction": G.tolist(),
+        "base": c,
+    }
+    return ContinuousGame.of_family(
+        domain,
+        PrincipalSide(utilities, lambda x, y: (b - x + E @ y, q + E.T @ x)),
+        AgentSide(
+            lambda x, y: float(-0.5 * ((y - a - G @ x) @ (y - a - G @ x))),
+            lambda rows: a + rows @ G.T,
+            lambda _: G,
+        ),
+        k,
+        Family("quadratic", parameters, constants, {}),
+        (None, None),
+        (name, description, source),
+        known_value,
+    )
+
+
+def strategic_score(
+    domain: Domain,
+    *,
+    features: Any,
+    reference: Any,
+    cost: float = 1.0,
+    regularisation: float = 1.0,
+    base: float = 0.0,
+    feature_names: Iterable[str] | None = None,
+    name: str = "",
+    description: str = "",
+    source: str = "",
+    known_value: float | None = None,
+) -> ContinuousGame:
+    """Return the strategic linear score: applicants move their features to raise a score ⟨x, y⟩.
+
+    U_A(x, y) = ⟨x, y⟩ − (cost/2)‖y − features‖², so that BR(x) = features + x/cost. The principal
+    wants the reference applicants to score above those who come:
+    U_P(x, y) = base + ⟨x, reference − y⟩ − (regularisation/2)‖x‖².
+
+    Inside the domain the optimum is x* = (reference − features)/(2/cost + regularisation).
+
+    Examples
+    --------
+    >>> import stackcast as sc
+    >>> game = strategic_score(
+    ...     sc.games.Ball(2), features=[0, 0], reference=[0.6, 0.8], cost=2.0)
+    >>> sc.solve(game).strategy.round(6), round(sc.solve(game).value, 6)
+    (array([0.3, 0.4]), 0.25)
+    """
+    m = domain.dimension
+    z, aim = real_vector("features", features, m), real_vector("reference", reference, m)
+    kappa = real_number("cost", cost, above=0.0)
+    mu = real_number("regularisation", regularisation, at_least=0.0)
+    c = real_number("base", base)
+
+    def utilities(x: FloatArray, y: FloatArray) -> FloatArray:
+        result: FloatArray = c + aim @ x - y @ x - 0.5 * mu * (x @ x)
+        return result
+
+    R, gap = domain.outer_radius, _length(aim - z)
+    constants = Constants(
+        utility_in_strategy=gap + (1.0 / kappa + mu) * R,
+        utility_in_response=R,
+        utility_bound=abs(c) + R * (gap + R / kappa) + 0.5 * mu * R * R,
+        response=1.0 / kappa,
+        value=gap + (2.0 / kappa + mu) * R,
+    )
+    parameters: dict[str, Any] = {
+        "features": z.tolist(),
+        "reference": aim.tolist(),
+        "cost": kappa,
+        "regularisation": mu,
+        "base": c,
+    }
+    if feature_names is not None:
+        parameters["feature_names"] = list(feature_names)
+    words = parameters.get("feature_names")
+    return ContinuousGame.of_family(
+        domain,
+        PrincipalSide(utilities, lambda x, y: (aim - y - mu * x, -x)),
+        AgentSide(
+            lambda x, y: float(x @ y - 0.5 * kappa * ((y - z) @ (y - z))),
+            lambda rows: z + rows / kappa,
+            lambda _: np.eye(m) / kappa,
+        ),
+        m,
+        Family("strategic-score", parameters, constants, {}),
+        (words, words),
+        (name, description, source),
+        known_value,
+    )
+
+
+def strategic_classification(
+    domain: Domain,
+    data: LabelledData,
+    *,
+    changeable: Iterable[str],
+    cost: float = 2.0,
+    name: str = "",
+    description: str = "",
+    source: str = "",
+    known_value: float | None = None,
+) -> ContinuousGame:
+    """Return strategic logistic classification, in which only those with the bad label move.
+
+    The institution scores ⟨x, z⟩; the score is to be positive for the good and negative for the
+    bad. Each bad applicant moves its changeable features by the y that maximises
+    U_A(x, y) = ⟨x_c, y⟩ − (cost/2)‖y‖², which is BR(x) = x_c/cost for all of them (x_c the weights
+    of the changeable features). With z₊ and z₋ the rows of the good and of the bad,
+
+    U_P(x, y) = −½·[mean log(1 + e^(−⟨x, z₊⟩)) + mean log(1 + e^(⟨x, z₋⟩ + ⟨x_c, y⟩))].
+
+    Parameters
+    ----------
+    domain : Ball, Box or Polytope
+        The weights that may be chosen.
+    data : LabelledData
+        Standardised features and labels, see :func:`stackcast.games.credit_data`.
+    changeable : sequence of str
+        The features that applicants can change; at least one.
+    cost : float
+        What a move costs them: a move by one standard deviation costs cost/2 points of the score.
+    """
+    features = data.features
+    if len(features) != domain.dimension:
+        raise InputError("domain", f"{len(features)} dimensions, as data", f"{domain.dimension}")
+    moved = list(changeable)
+    unknown = [word for word in moved if word not in features]
+    if unknown or not moved or len(set(moved)) < len(moved):
+        raise InputError("changeable", "some of " + ", ".join(features), shown(moved))
+    kappa = real_number("cost", cost, above=0.0)
+    good, bad = data.rows[data.labels], data.rows[~data.labels]
+    at = np.array([features.index(word) for word in moved])
+    pick = np.eye(len(features))[at]  # x_c = pick·x
+
+    def utilities(x: FloatArray, y: FloatArray) -> FloatArray:
+        kept = float(np.logaddexp(0.0, -(good @ x)).mean())
+        scores = bad @ x
+        gains, back = np.unique(y @ x[at], return_inverse=True)
+        lost = np.array([np.logaddexp(0.0, scores + gain).mean() for gain in gains])
+        result: FloatArray = -0.5 * (kept + lost[back.reshape(-1)])
+        return result
+
+    def gradients(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        missed = _sigmoid(-(good @ x)) / len(good)
+        passed = _sigmoid(bad @ x + y @ x[at]) / len(bad)
+        total = float(passed.sum())
+        in_strategy = 0.5 * (missed @ good - passed @ bad - total * (pick.T @ y))
+        return in_strategy, -0.5 * total * x[at]
+
+    R = domain.outer_radius
+    pulls = _half_pull(good) + _half_pull(bad)
+    highest = [np.linalg.norm(rows, axis=1) * R for rows in (good, bad)]
+    constants = Constants(
+        utility_in_strategy=0.5 * (pulls + R / kappa),
+        utility_in_response=0.5 * R,
+        utility_bound=0.5
+        * float(
+            np.logaddexp(0.0, highest[0]).mean()
+            + np.logaddexp(0.0, highest[1] + R * R / kappa).mean()
+        ),
+        response=1.0 / kappa,
+        value=0.5 * (pulls + 2.0 * R / kappa),
+    )
+    parameters = {"data": data.origin, "changeable": moved, "cost": kappa}
+    arrays = {"good": good, "bad": bad, "changeable": at, "labelled": data}
+    return ContinuousGame.of_family(
+        domain,
+        PrincipalSide(utilities, gradients),
+        AgentSide(
+            lambda x, y: float(x[at] @ y - 0.5 * kappa * (y @ y)),
+            lambda rows: rows[:, at] / kappa,
+            lambda _: pick / kappa,
+        ),
+        len(moved),
+        Family("strategic-classification", parameters, constants, arrays, data.digest),
+        (features, moved),
+        (name, description, source),
+        known_value,
+    )
+
+
+def _half_pull(rows: FloatArray) -> float:
+    """Return a bound of ‖mean σ_i z_i‖ over all σ in [0, 1]ⁿ: ½(√λ_max(mean z zᵀ) + ‖mean z‖)."""
+    spread = float(np.sqrt(np.linalg.eigvalsh(rows.T @ rows / len(rows)).max()))
+    return 0.5 * (spread + _length(rows.mean(axis=0)))
+
+
+def _sigmoid(t: FloatArray) -> FloatArray:
+    result: FloatArray = np.exp(-np.logaddexp(0.0, -t))
+    return result
+
+
+def _matrix(field: str, value: Any, rows: int, columns: int) -> FloatArray:
+    matrix = real_matrix(field, value)
+    if matrix.shape != (rows, columns):
+        found = "×".join(map(str, matrix.shape))
+        raise InputError(field, f"{rows}×{columns} numbers", found)
+    return matrix
+
+
+def _length(vector: FloatArray) -> float:
+    return float(np.linalg.norm(vector))
+
+
+def _norm(matrix: FloatArray) -> float:
+    return float(np.linalg.norm(matrix, 2))
