@@ -11,6 +11,7 @@ import sys
 import typer
 
 from stackcast.cli.audit import audit
+from stackcast.cli.campaign import campaign
 from stackcast.cli.games import games
 from stackcast.cli.solve import solve
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.command()(solve)
 app.command()(games)
 app.command()(audit)
+app.add_typer(campaign, name="campaign")
 
 
 def main() -> None:
