@@ -159,17 +159,21 @@ class Journal:
     def _connect(self) -> sqlite3.Connection:
         try:
             with self.path.open("rb") as file:
-                head = file.read(16)
+                head = file.read(32)
         except OSError as error:
             reason = (error.strerror or type(error).__name__).lower()
             raise InputError(self._place, "a campaign", f"no readable file ({reason})") from None
-        if head != b"SQLite format 3\0":
+        if not head.startswith(b"SQLite format 3\0"):
             found = "an empty file" if not head else "a file of another sort"
             raise InputError(self._place, "a campaign", found)
+        logged = any(self.path.with_name(self.path.name + end).exists() for end in _BESIDE)
+        # SQLite itself does not notice that part of the last page is gone.
+        page, pages = int.from_bytes(head[16:18]), int.from_bytes(head[28:32])
+        if not logged and self.path.stat().st_size < (page if page > 1 else 65536) * pages:
+            raise InputError(self._place, *_SENTENCES[sqlite3.SQLITE_CORRUPT])
         mode = "mode=rw"
         if not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
             # Without the right to write, there is no place for a log of writers, and no need.
-            logged = any(self.path.with_name(self.path.name + end).exists() for end in _BESIDE)
             mode = "mode=ro" if logged else "immutable=1"
         connection = sqlite3.connect(
             f"file:{quote(os.fspath(self.path.absolute()))}?{mode}",

@@ -61,7 +61,8 @@ def transcript(journal: Journal, start: dict[str, Any]) -> Transcript:
     if not entries:
         raise InputError("export", "at least one round with a response", "none")
     seen = [entry.told.seen() for entry in entries]
-    names = tuple(dict.fromkeys(entry.asked.phase for entry in entries))
+    phases = [entry.asked.phase for entry in entries]
+    names = tuple(dict.fromkeys(phases))
     actions = start["game"]["agent_actions"]
     return Transcript(
         block_strategies=np.array([entry.strategy for entry in entries]),
