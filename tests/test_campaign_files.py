@@ -201,7 +201,6 @@ def test_a_truncated_file_is_refused_and_left_alone(path: Path) -> None:
         for verb in (Campaign.ask, Campaign.status, lambda c: c.tell("comply=1")):
             with pytest.raises(InputError) as caught, Campaign.open(path) as campaign:
                 verb(campaign)
-                pytest.fail(f"cut to {length} of {len(whole)} bytes")
             assert str(caught.value).startswith(f"{path}: expected a campaign")
             assert path.read_bytes() == whole[:length]
 

@@ -102,7 +102,7 @@ class Campaign:
         constraints : iterable of Constraint or str, optional
             Further limits on what may be committed to, as ``"thorough + 2 light <= 0.4"``.
         """
-        from stackcast.campaigns.replaying import Chapter, find_principal
+        from stackcast.campaigns.replaying import Chapter
 
         known = load_half_known(game) if isinstance(game, str | os.PathLike) else game
         half = HalfKnownGame.of(known)
@@ -113,7 +113,7 @@ class Campaign:
         body = start_body(
             "new",
             half,
-            find_principal(principal).__name__,
+            principal,
             {
                 "horizon": whole_number("horizon", horizon, at_least=1),
                 "seed": whole_number("seed", seed),

@@ -6,6 +6,7 @@ of the software that would decide otherwise is noticed.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._state import decode_state, encode_state
-from stackcast._validation import InputError, shown
+from stackcast._validation import InputError, shown, text
 from stackcast.campaigns.half_known import HalfKnownGame
 from stackcast.campaigns.responses import Told
 from stackcast.protocol.contracts import Block
@@ -85,12 +86,16 @@ class Chapter:
 
 def find_principal(name: str) -> type[Any]:
     """Return the class of a principal; ``version-space`` and ``VersionSpace`` are the same."""
-    from stackcast.principals import find, names
+    from stackcast.principals import find
 
-    for known in names():
-        if known.lower() == name.replace("-", "").lower():
-            return find(known)
-    raise InputError("principal", "one of " + ", ".join(names()), shown(name))
+    joined = "".join(part[:1].upper() + part[1:] for part in text("principal", name).split("-"))
+    try:
+        return find(joined)
+    except InputError as error:
+        if joined != name:
+            with contextlib.suppress(InputError):
+                return find(name)
+        raise InputError("principal", error.expected, shown(name)) from None
 
 
 def takes_log(principal: str) -> bool:
