@@ -272,6 +272,60 @@ def test_a_correction_that_changes_no_decision_leaves_the_principal_alone(
         campaign.undo()
 
 
+@pytest.mark.parametrize("taken_back", [False, True])
+def test_a_correction_counts_later_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken_back: bool
+) -> None:
+    class Late(Wanderer):
+        """Decides by what it heard only after some answers."""
+
+        heard = 0
+
+        def observe(self, responses: Any) -> None:
+            self.committed = False
+            self.heard += 1
+            self.counts = self.counts + np.bincount(responses, minlength=3)
+
+        def commit(self) -> Block:
+            counts = self.counts if self.heard > 8 else np.ones(3)
+            self.committed = True
+            return Block(counts / counts.sum(), 5, "late")
+
+        def state(self) -> Any:
+            return {**super().state(), "heard": self.heard}
+
+        def restore(self, state: Any) -> None:
+            super().restore(state)
+            self.heard = state["heard"]
+
+    monkeypatch.setattr(replaying, "find_principal", lambda name: Late)
+    asked = []
+    for name in ("corrected.db", "right.db"):
+        with Campaign.new(tmp_path / name, GAME, "Late", horizon=600) as campaign:
+            wrong = name == "corrected.db" and not taken_back
+            campaign.ask()
+            told = campaign.tell("violate=5" if wrong else "comply=5")
+            answer(campaign, 4)
+            campaign.ask()
+            if name == "corrected.db":
+                campaign.correct(told.entry, "cut corners=5" if taken_back else "comply=5")
+            if name == "corrected.db" and taken_back:
+                campaign.undo()
+            answer(campaign, 5)
+            asked.append(campaign.ask().strategy.tolist())
+            assert len([entry for entry in campaign.entries() if entry.kind == "start"]) == 1
+    assert asked[0] == asked[1]
+
+
+def test_an_action_that_the_principal_cannot_use_changes_nothing(tmp_path: Path) -> None:
+    with Campaign.new(tmp_path / "x.db", GAME, horizon=600, floor=0.2) as campaign:
+        before = campaign.entries()
+        with pytest.raises(InputError, match="floor"):
+            campaign.add_action("arson", [-5, -5, -5])
+        assert campaign.entries() == before
+        assert campaign.agent_actions == GAME.agent_actions
+
+
 @pytest.mark.parametrize("entry", [0, 1, 2, 99])
 def test_only_a_tell_can_be_corrected(path: Path, entry: int) -> None:
     with Campaign.open(path) as campaign:
