@@ -29,18 +29,17 @@ TELLS = 10_000
 _PROGRAM = [sys.executable, "-c", "from stackcast.cli import main; main()", "campaign"]
 
 
-def respond(campaign: Campaign) -> dict[str, int]:
-    """Return what a best-responding agent with one slip in twenty does."""
+def respond(campaign: Campaign) -> list[int]:
+    """Return what a best-responding agent with one slip in ten does in at most ten rounds."""
     advice = campaign.ask()
     best = int(np.argmax(advice.strategy @ GAME.agent_payoffs))
-    slips = advice.rounds // 20
-    names = GAME.agent_actions
-    return {names[best]: advice.rounds - slips, names[(best + 1) % len(names)]: slips}
+    slip = (best + 1) % len(GAME.agent_actions)
+    return [slip if i == 6 else best for i in range(min(advice.rounds, 10))]
 
 
 def grow(path: Path, tells: int) -> None:
     """Make a campaign of so many tells, with nothing open."""
-    with Campaign.new(path, GAME, horizon=100 * TELLS, margin=0.01) as campaign:
+    with Campaign.new(path, GAME, horizon=10 * TELLS, margin=0.01) as campaign:
         # Only here, where nothing is measured, need the disk not be waited for.
         campaign._journal._connection.execute("PRAGMA synchronous = OFF")
         for _ in range(tells):
@@ -108,8 +107,8 @@ def main() -> dict[str, Any]:
         grown = time.perf_counter() - start
         size = large.stat().st_size
         print(f"{TELLS:,} asks and tells took {grown:.0f} s; the file has {size / 1e6:.1f} MB")
-        first, within = in_program(small, 100), in_program(large, 200)
-        pairs = [(as_command(small, 1), as_command(large, 1)) for _ in range(7)]
+        first, within = in_program(small, 100), in_program(large, 100)
+        pairs = [(as_command(small, 1), as_command(large, 1)) for _ in range(5)]
     rows = []
     many = f"{TELLS:,} tells"
     print(f"| verb (ms) | one tell | {many} | worst | command, one tell | command, {many} |")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -175,60 +174,17 @@ class Campaign:
             body = self._told(asked, responses, played)
             last = self._journal.last("tell")
             before = [] if last is None else last.body["seen"]
-            told = Told.from_table(body)
-            new = sorted({int(y) for y in np.unique(told.seen())} - set(before))
+            new = sorted(Told.from_table(body).actions() - set(before))
             body["seen"] = sorted([*before, *new])
             entry = self._journal.add("tell", asked.id, body, software())
         return self._receipt(entry, asked, body, new)
 
     def status(self) -> Status:
         """Return what is known by now; nothing is changed."""
-        from stackcast.campaigns.knowledge import Status, pooled, summed_up
-        from stackcast.campaigns.replaying import Chapter, rebuild
+        from stackcast.campaigns.knowledge import status_of
 
-        chapter = Chapter.of(current_start(self._journal))
-        rebuilt = rebuild(self._journal, chapter)
-        asks = self._journal.standing("ask")
-        differences = dict.fromkeys(word for ask in asks for word in ask.body["differences"])
-        view = chapter.game.principal_view
-        asked = open_ask(self._journal)
-        if rebuilt is None:
-            differences["this version of the software cannot read the principal's state"] = None
-            principal = chapter.build()
-        else:
-            differences |= dict.fromkeys(map(str, rebuilt.differences))
-            principal = rebuilt.principal
-            if asked is not None:
-                principal.commit()
-        result = principal.result
-        rounds, missing, unseen, average = summed_up(self._journal, view)
-        (last,) = self._journal.entries(last=1)
-        return Status(
-            game=chapter.game,
-            principal=chapter.principal,
-            strategy=result.strategy,
-            response=result.response,
-            value=result.value,
-            margin=result.margin,
-            certified=bool(getattr(result, "certified", False)),
-            upper_bound=result.upper_bound,
-            answers=tuple(pooled(self._journal, len(chapter.game.agent_actions))),
-            contradictions=tuple(
-                {
-                    "round": c.round,
-                    "kind": c.kind,
-                    "share": None if math.isnan(c.share) else c.share,
-                }
-                for c in getattr(result, "contradictions", ())
-            ),
-            differences=tuple(differences),
-            rounds=rounds,
-            missing=missing,
-            unseen=unseen,
-            average_utility=average,
-            open_ask=self.open_ask,
-            entries=last.id,
-        )
+        with self._journal.reading():
+            return status_of(self._journal, self.open_ask)
 
     # When something was wrong ---------------------------------------------------------------
 
@@ -321,7 +277,8 @@ class Campaign:
         """Return all rounds with a response, as they were really played."""
         from stackcast.campaigns.logs import transcript
 
-        return transcript(self._journal, current_start(self._journal).body)
+        with self._journal.reading():
+            return transcript(self._journal, current_start(self._journal).body)
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write the transcript, for ``audit``, and return its rounds.

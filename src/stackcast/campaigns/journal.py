@@ -215,6 +215,16 @@ class Journal:
                     self._connection.execute("ROLLBACK")
                 raise
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Show the file as it is now until the end, whoever writes meanwhile."""
+        with self._said():
+            self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._connection.execute("ROLLBACK")
+
     def add(self, kind: str, about: int | None, body: dict[str, Any], software: str) -> int:
         """Add an entry and return its number."""
         cursor = self._connection.execute(

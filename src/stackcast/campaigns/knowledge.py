@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stackcast.campaigns.replaying import block_of
+from stackcast.campaigns.chapters import current_start
+from stackcast.campaigns.replaying import Chapter, block_of, rebuild
 from stackcast.campaigns.responses import Told
 
 if TYPE_CHECKING:
@@ -202,6 +203,48 @@ class Status:
             "open_ask": None if self.open_ask is None else self.open_ask.to_dict(),
             "entries": self.entries,
         }
+
+
+def status_of(journal: Journal, open_ask: Advice | None) -> Status:
+    """Return what is known by now."""
+    chapter = Chapter.of(current_start(journal))
+    rebuilt = rebuild(journal, chapter)
+    differences = dict.fromkeys(
+        word for ask in journal.standing("ask") for word in ask.body["differences"]
+    )
+    if rebuilt is None:
+        differences["this version of the software cannot read the principal's state"] = None
+        principal = chapter.build()
+    else:
+        differences |= dict.fromkeys(map(str, rebuilt.differences))
+        principal = rebuilt.principal
+        if open_ask is not None:
+            principal.commit()
+    result = principal.result
+    rounds, missing, unseen, average = summed_up(journal, chapter.game.principal_view)
+    (last,) = journal.entries(last=1)
+    return Status(
+        game=chapter.game,
+        principal=chapter.principal,
+        strategy=result.strategy,
+        response=result.response,
+        value=result.value,
+        margin=result.margin,
+        certified=bool(getattr(result, "certified", False)),
+        upper_bound=result.upper_bound,
+        answers=tuple(pooled(journal, len(chapter.game.agent_actions))),
+        contradictions=tuple(
+            {"round": c.round, "kind": c.kind, "share": None if math.isnan(c.share) else c.share}
+            for c in getattr(result, "contradictions", ())
+        ),
+        differences=tuple(differences),
+        rounds=rounds,
+        missing=missing,
+        unseen=unseen,
+        average_utility=average,
+        open_ask=open_ask,
+        entries=last.id,
+    )
 
 
 def summed_up(journal: Journal, view: PrincipalView) -> tuple[int, int, int, float]:

@@ -54,6 +54,12 @@ class Told:
         """How many rounds were played, missing responses included."""
         return sum(self.counts or ()) + self.missing if self.order is None else len(self.order)
 
+    def actions(self) -> set[int]:
+        """Return the actions that were seen."""
+        if self.order is not None:
+            return {y for y in self.order if y >= 0}
+        return {y for y, count in enumerate(self.counts or ()) if count}
+
     def seen(self) -> npt.NDArray[np.int64]:
         """Return the responses that were seen, in order.
 
