@@ -11,6 +11,7 @@ import sys
 import typer
 
 from stackcast.cli.audit import audit
+from stackcast.cli.campaign import campaign
 from stackcast.cli.games import games
 from stackcast.cli.play import play
 from stackcast.cli.solve import solve
@@ -31,6 +32,7 @@ app.command()(audit)
 app.command()(verify)
 app.command()(sweep)
 app.command()(tournament)
+app.add_typer(campaign, name="campaign")
 
 
 def main() -> None:

@@ -6,12 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 from stackcast._validation import InputError
+from stackcast.games import ContinuousGame
 from stackcast.solvers import ContinuousSolution
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stackcast.games import ContinuousGame, Game
+    from stackcast.games import Game
     from stackcast.solvers import Solution
 
 
@@ -36,7 +37,7 @@ def write_solution(
         folder.mkdir(parents=True, exist_ok=True)
         content = {"game": game.name, **solution.to_dict()}
         files[0].write_text(json.dumps(content, indent=2, allow_nan=False) + "\n")
-        if isinstance(solution, ContinuousSolution):
+        if isinstance(game, ContinuousGame) or isinstance(solution, ContinuousSolution):
             return files
         figure, ax = pyplot.subplots(figsize=(6.4, 5.2))
         if isinstance(game, SecurityGame):

@@ -1,0 +1,309 @@
+"""``stackcast campaign``: advice for people who face a real agent, one decision at a time."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from stackcast.campaigns import Receipt
+
+campaign = typer.Typer(
+    help="Advice against a real agent, one decision at a time: new, ask, tell, status.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The campaign.")]
+Json = Annotated[bool, typer.Option("--json", help="Print for programs.")]
+Answers = Annotated[
+    str,
+    typer.Argument(
+        metavar="[RESPONSES]",
+        show_default=False,
+        help="Counts, as comply=7,violate=3,?=2; or one for each round, as comply,?,violate.",
+    ),
+]
+Table = Annotated[
+    Path | None,
+    typer.Option(
+        "--csv",
+        metavar="FILE",
+        show_default=False,
+        help="A CSV file with a column response, and perhaps count.",
+    ),
+]
+Played = Annotated[
+    str,
+    typer.Option(
+        show_default=False,
+        help="What was really played, if not as asked: inspect=0.4,trust=0.6 or 0.4,0.6.",
+    ),
+]
+
+
+@campaign.command()
+def new(
+    file: File,
+    game: Annotated[
+        str,
+        typer.Option(
+            show_default=False,
+            help="A file with the principal's payoffs and the names of the actions; or a whole "
+            "game, of which only that is read.",
+        ),
+    ],
+    principal: Annotated[str, typer.Option(help="Who advises.")] = "version-space",
+    horizon: Annotated[int, typer.Option(help="About how many rounds there will be.")] = 10_000,
+    margin: Annotated[
+        float | None, typer.Option(show_default=False, help="The margin to certify.")
+    ] = None,
+    floor: Annotated[
+        float | None,
+        typer.Option(
+            show_default=False,
+            help="Ask for nothing that may earn less than this, whatever the response.",
+        ),
+    ] = None,
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(
+            show_default=False,
+            help="A limit on what may be committed to, as 'thorough + 2 light <= 0.4'; may be "
+            "given several times.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The seed of the principal's draws.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Start a campaign in a new FILE.
+
+    Examples:
+
+        stackcast campaign new hygiene.db --game mine.toml --margin 0.02 --horizon 2000
+    """
+    from stackcast.campaigns import Campaign
+    from stackcast.cli._screen import print_json
+
+    Campaign.new(
+        file,
+        game,
+        principal,
+        horizon=horizon,
+        seed=seed,
+        margin=margin,
+        floor=floor,
+        constraints=constraint or [],
+    ).close()
+    if as_json:
+        print_json({"file": str(file)})
+    else:
+        print(f"Started: {file}. Next: stackcast campaign ask {file}")
+
+
+@campaign.command()
+def ask(file: File, as_json: Json = False) -> None:
+    """Say what to commit to now, for how many rounds, and why; asked again, the same."""
+    from stackcast.campaigns import Campaign
+    from stackcast.cli._screen import compiling_said, print_json
+
+    with Campaign.open(file) as opened:
+        advice = opened.open_ask
+        if advice is None:
+            with compiling_said():
+                advice = opened.ask()
+    if as_json:
+        print_json(advice.to_dict())
+        return
+    print(f"Play {advice.mixture()} for {advice.rounds:,} rounds (entry {advice.entry}).")
+    print(advice.why)
+    for difference in advice.differences:
+        print(f"Note: {difference}.")
+
+
+@campaign.command()
+def tell(
+    file: File,
+    responses: Answers = "",
+    csv: Table = None,
+    played: Played = "",
+    as_json: Json = False,
+) -> None:
+    """Record how the agent responded. Fewer rounds than asked are fine.
+
+    Examples:
+
+        stackcast campaign tell hygiene.db comply=31,violate=9
+
+        stackcast campaign tell hygiene.db comply,comply,?,violate
+
+        stackcast campaign tell hygiene.db --csv march.csv --played thorough=0.5,none=0.5
+    """
+    from stackcast.campaigns import Campaign
+
+    with Campaign.open(file) as opened:
+        receipt = opened.tell(_responses(responses, csv), played or None)
+    _print_receipt(receipt, as_json)
+
+
+@campaign.command()
+def status(
+    file: File,
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="Draw what is known to a PNG, SVG or PDF file."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what is known: the best commitment so far, its margin, what more may be gained."""
+    from stackcast.campaigns import Campaign
+    from stackcast.cli._screen import compiling_said, print_json, screen
+
+    with Campaign.open(file) as opened, compiling_said():
+        known = opened.status()
+    if figure is not None:
+        from stackcast.report.campaign_figure import save_learned
+
+        save_learned(known, figure)
+    if as_json:
+        print_json(known.to_dict())
+        return
+    from stackcast.report.campaign_terminal import describe_status
+
+    screen().print(describe_status(known))
+    if figure is not None:
+        print(f"Written: {figure}")
+
+
+@campaign.command()
+def export(
+    file: File,
+    to: Annotated[Path, typer.Argument(metavar="TO", help="A .parquet or .csv file.")],
+) -> None:
+    """Write all rounds as they were played, for `stackcast audit`."""
+    from stackcast.campaigns import Campaign
+
+    with Campaign.open(file) as opened:
+        rounds = opened.export(to)
+    print(f"Written: {to}, {rounds:,} rounds.")
+
+
+@campaign.command("import")
+def import_(
+    file: File,
+    log: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LOG",
+            help="A .csv or .parquet table with columns strategy_1, strategy_2 … (or "
+            "strategy_NAME) and response.",
+        ),
+    ],
+) -> None:
+    """Learn from strategies and responses from before the campaign."""
+    from stackcast.campaigns import Campaign
+
+    with Campaign.open(file) as opened:
+        rounds = opened.import_log(log)
+    print(f"Read: {rounds:,} rounds. The principal starts anew, knowing them.")
+
+
+@campaign.command()
+def undo(file: File) -> None:
+    """Take back the last entry: a tell, a correction, an import or an added action."""
+    from stackcast.campaigns import Campaign
+
+    with Campaign.open(file) as opened:
+        entry = opened.undo()
+    what = entry.body["reason"] if entry.kind == "start" else entry.kind
+    print(f"Taken back: entry {entry.id} ({what}).")
+
+
+@campaign.command()
+def correct(
+    file: File,
+    entry: Annotated[int, typer.Argument(help="The number of the tell (see log).")],
+    responses: Answers = "",
+    csv: Table = None,
+    played: Played = "",
+    as_json: Json = False,
+) -> None:
+    """Record what an earlier tell should have said."""
+    from stackcast.campaigns import Campaign
+
+    with Campaign.open(file) as opened:
+        receipt = opened.correct(entry, _responses(responses, csv), played or None)
+    _print_receipt(receipt, as_json)
+
+
+@campaign.command()
+def action(
+    file: File,
+    name: Annotated[str, typer.Argument(help="What the agent did.")],
+    payoffs: Annotated[
+        str,
+        typer.Option(
+            show_default=False,
+            help="What the principal earns by it, for each of its own actions: 0.2,-1,0.",
+        ),
+    ],
+) -> None:
+    """Add an action of the agent that nobody had thought of."""
+    from stackcast.campaigns import Campaign
+    from stackcast.campaigns.wording import parse_numbers
+
+    with Campaign.open(file) as opened:
+        opened.add_action(name, parse_numbers("--payoffs", payoffs))
+    print(f"Added: {name!r}. The principal starts anew, knowing all answers so far.")
+
+
+@campaign.command()
+def log(
+    file: File,
+    last: Annotated[int, typer.Option(min=1, help="How many entries to list.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """List the last entries of the journal with their numbers."""
+    from dataclasses import asdict
+
+    from stackcast.campaigns import Campaign
+    from stackcast.cli._screen import print_json
+
+    with Campaign.open(file) as opened:
+        entries = opened.entries(last)
+        names = opened.agent_actions
+    if as_json:
+        print_json([asdict(entry) for entry in entries])
+        return
+    for entry in entries:
+        taken = f" (taken back by {entry.revoked_by})" if entry.revoked_by is not None else ""
+        print(f"{entry.id:>6}  {entry.at}  {entry.summary(names)}{taken}")
+
+
+def _responses(responses: str, csv: Path | None) -> str | Path:
+    from stackcast._validation import InputError
+
+    if bool(responses) == (csv is not None):
+        found = "both" if responses else "neither"
+        raise InputError("tell", "RESPONSES or --csv FILE", found)
+    return responses if csv is None else csv
+
+
+def _print_receipt(receipt: "Receipt", as_json: bool) -> None:
+    from stackcast.cli._screen import print_json
+
+    if as_json:
+        print_json(receipt.to_dict())
+        return
+    noun = "round" if receipt.rounds == 1 else "rounds"
+    print(f"Recorded as entry {receipt.entry}: {receipt.rounds:,} {noun}.")
+    for name in receipt.first_seen:
+        print(f"Seen for the first time: {name!r}.")
+    if not receipt.as_asked:
+        print("Not as asked: kept on record, but not an answer to the ask, which stays open.")
+    elif not receipt.answered:
+        print("No response was seen: the ask stays open.")
+    elif receipt.shown < receipt.rounds - receipt.missing:
+        print(f"The principal is shown the {receipt.shown:,} rounds that it asked for.")
