@@ -16,15 +16,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from stackcast.campaigns import Campaign
-from stackcast.games import load_game
+from stackcast.games import FiniteGame, load_game
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 GAME = load_game("inspection")
+assert isinstance(GAME, FiniteGame)
 TELLS = 10_000
 _PROGRAM = [sys.executable, "-c", "from stackcast.cli import main; main()", "campaign"]
 
@@ -32,7 +31,7 @@ _PROGRAM = [sys.executable, "-c", "from stackcast.cli import main; main()", "cam
 def respond(campaign: Campaign) -> list[int]:
     """Return what a best-responding agent with one slip in ten does in at most ten rounds."""
     advice = campaign.ask()
-    best = int(np.argmax(advice.strategy @ GAME.agent_payoffs))
+    best = int(GAME.respond(advice.strategy)[0])
     slip = (best + 1) % len(GAME.agent_actions)
     return [slip if i == 6 else best for i in range(min(advice.rounds, 10))]
 
