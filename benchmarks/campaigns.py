@@ -14,16 +14,17 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from stackcast.campaigns import Campaign
-from stackcast.games import FiniteGame, load_game
+from stackcast.games import load_game
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-GAME = load_game("inspection")
-assert isinstance(GAME, FiniteGame)
+    from stackcast.games import FiniteGame
+
+GAME = cast("FiniteGame", load_game("inspection"))
 TELLS = 10_000
 _PROGRAM = [sys.executable, "-c", "from stackcast.cli import main; main()", "campaign"]
 
