@@ -10,6 +10,8 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from benchmarks._page import write_page
+
 HERE = Path(__file__).parent
 PACKAGES = ("stackcast", "numpy", "scipy", "numba", "quantecon", "open_spiel", "nashpy")
 
@@ -39,6 +41,7 @@ def run(names: list[str]) -> None:
         file = folder / f"{name}.json"
         file.write_text(json.dumps(content, indent=2) + "\n")
         print(f"written: {file}")
+        write_page(folder, HERE.parent / "docs" / "performance.md")
 
 
 run(sys.argv[1:])

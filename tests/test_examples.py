@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
-def test_a_real_stream_with_a_drift_is_recalibrated() -> None:
-    result = runpy.run_path(str(EXAMPLES / "recalibrate_stream.py"))["main"]()
+def test_a_real_stream_with_a_drift_is_recalibrated(tmp_path: Path) -> None:
+    result = runpy.run_path(str(EXAMPLES / "recalibrate_stream.py"))["main"](tmp_path)
+    assert (tmp_path / "recalibrate_stream.png").stat().st_size > 10_000
     original, corrected = result["original"], result["corrected"]
     assert result["flights"] == 107_511
     assert original["verdict"] == "refuted"
@@ -33,3 +35,23 @@ def test_learning_is_worth_nearly_as_much_as_being_told(tmp_path: Path) -> None:
     assert told <= 2.5
     assert learned == pytest.approx(told, abs=0.3)  # payoffs from 0 to 3
     assert (tmp_path / "learn_commitment.png").stat().st_size > 10_000
+
+
+def test_a_score_that_ignores_people_is_worse_than_a_coin(tmp_path: Path) -> None:
+    accuracy = runpy.run_path(str(EXAMPLES / "publish_score.py"))["main"](tmp_path)
+    assert accuracy["naive"] < 0.5 < 0.6 < accuracy["learned"] <= accuracy["optimal"] + 0.01
+    assert (tmp_path / "publish_score.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("notebook", sorted((EXAMPLES / "notebooks").glob("*.ipynb")), ids=str)
+def test_notebooks_run_from_top_to_bottom(notebook: Path, tmp_path: Path) -> None:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert len(code) >= 3
+    names: dict[str, object] = {"__name__": "__main__", "SAVE_TO": tmp_path}
+    for i, source in enumerate(code, start=1):
+        exec(compile(source, f"{notebook.name}, cell {i}", "exec"), names)
+    from matplotlib import pyplot
+
+    assert pyplot.get_fignums()
+    pyplot.close("all")

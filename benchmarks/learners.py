@@ -1,0 +1,93 @@
+"""Rounds a second of two simple learners in play, beside those of other packages.
+
+Everybody on the same 3×3 game, in one run. QuantEcon and Nashpy play fictitious play of both sides,
+OpenSpiel regret matching of both sides; ours is one learner against a principal that commits anew
+in every block of 100 rounds, with its transcript. A peer that is not installed is left out.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.play import GAME, in_play, strategies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REPEATS = 5
+
+
+def main() -> dict[str, Any]:
+    """Return rounds a second, medians of repeats with their spread, and ratios to our Hedge."""
+    contestants: dict[str, tuple[int, Callable[[int], object]]] = {
+        "stackcast Hedge, played": (500_000, _ours("Hedge")),
+        "stackcast FollowTheLeader, played": (500_000, _ours("FollowTheLeader")),
+        "stackcast Calibrated, played": (20_000, _ours("Calibrated")),
+    }
+    for name, peer in (
+        ("QuantEcon fictitious play", _quantecon),
+        ("Nashpy fictitious play", _nashpy),
+        ("OpenSpiel regret matching", _open_spiel),
+    ):
+        try:
+            contestants[name] = (5_000, peer())
+        except ImportError as error:
+            print(f"{name}: left out, {error.name} is not installed")
+    table: dict[str, dict[str, float]] = {}
+    for name, (rounds, run) in contestants.items():
+        run(min(rounds, 200))
+        rates = []
+        for _ in range(REPEATS):
+            start = time.perf_counter()
+            run(rounds)
+            rates.append(rounds / (time.perf_counter() - start))
+        table[name] = {
+            "rounds_a_second": round(statistics.median(rates)),
+            "slowest": round(min(rates)),
+            "fastest": round(max(rates)),
+        }
+        print(name, table[name], flush=True)
+    hedge = table["stackcast Hedge, played"]["rounds_a_second"]
+    for row in table.values():
+        row["hedge_takes_one_in"] = round(hedge / row["rounds_a_second"], 1)
+    return {"learners": table}
+
+
+def _ours(name: str) -> Callable[[int], object]:
+    return lambda rounds: in_play(name, strategies(max(rounds, 100)), max(rounds, 100))
+
+
+def _quantecon() -> Callable[[int], object]:
+    from quantecon.game_theory import FictitiousPlay, NormalFormGame, Player
+
+    pair = NormalFormGame(
+        [Player(GAME.principal_payoffs.copy()), Player(GAME.agent_payoffs.T.copy())]
+    )
+    return lambda rounds: FictitiousPlay(pair).play(num_reps=rounds)
+
+
+def _nashpy() -> Callable[[int], object]:
+    import nashpy
+
+    pair = nashpy.Game(GAME.principal_payoffs, GAME.agent_payoffs)
+
+    def run(rounds: int) -> object:
+        np.random.seed(0)  # noqa: NPY002 - Nashpy draws from the global generator
+        return sum(1 for _ in pair.fictitious_play(iterations=rounds))
+
+    return run
+
+
+def _open_spiel() -> Callable[[int], object]:
+    from open_spiel.python.algorithms import regret_matching
+
+    payoffs = [GAME.principal_payoffs, GAME.agent_payoffs]
+
+    def run(rounds: int) -> object:
+        return regret_matching.regret_matching(payoffs, iterations=rounds)
+
+    return run
