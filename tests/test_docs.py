@@ -1,0 +1,44 @@
+"""The documentation says what is there: pages that are written by programs are up to date."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import stackcast as sc
+
+if TYPE_CHECKING:
+    import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_page_of_tests_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    guards = runpy.run_path(str(ROOT / "tools" / "guards.py"))
+    sys.modules.pop("bite", None)
+    assert guards["PAGE"].read_text(encoding="utf-8") == guards["page"]()
+
+
+def test_every_player_is_on_the_page_that_helps_to_choose() -> None:
+    page = (ROOT / "docs" / "how-to" / "choose.md").read_text(encoding="utf-8")
+    ours = {*sc.agents.names(), *sc.agents.continuous_names()}
+    ours |= {*sc.principals.names(), *sc.principals.continuous_names()}
+    missing = sorted(name for name in ours if f"`{name}" not in page)
+    assert not missing
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = {p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")}
+    assert sorted(p for p in pages if f" {p}\n" not in navigation) == []
+
+
+def test_the_version_is_in_the_changelog_and_the_citation() -> None:
+    version = sc.__version__.split(".dev")[0]
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["name"] == "stackcast"
