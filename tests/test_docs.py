@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import runpy
+import shlex
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import stackcast as sc
 
@@ -42,3 +44,39 @@ def test_the_version_is_in_the_changelog_and_the_citation() -> None:
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["project"]["name"] == "stackcast"
+
+
+def _commands() -> list[tuple[str, str]]:
+    """Every command of the program that a page shows, with the page."""
+    found = []
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        text = page.read_text(encoding="utf-8")
+        for block in re.findall(r"```(?:console|bash|sh)\n(.*?)```", text, flags=re.DOTALL):
+            joined = block.replace("\\\n", " ")
+            for line in joined.splitlines():
+                command = re.match(r"(?:\$ )?(stackcast [^|>#&;]*)", line.strip())
+                if command:
+                    found.append((page.name, command[1].strip()))
+    return found
+
+
+def test_commands_that_pages_show_are_understood() -> None:
+    from typer.main import get_command
+
+    from stackcast.cli import app
+
+    commands = _commands()
+    assert len(commands) >= 15
+    for page, command in commands:
+        verb: Any = get_command(app)
+        context = verb.context_class(verb)
+        words = [re.sub(r"\$\w+|\$\(.*?\)", "x", word) for word in shlex.split(command)[1:]]
+        while hasattr(verb, "commands"):
+            assert words, f"{page}: {command}: no verb"
+            assert words[0] in verb.commands, f"{page}: {command}: no verb {words[0]}"
+            verb = verb.commands[words.pop(0)]
+            context = verb.context_class(verb, parent=context)
+        try:
+            verb.make_context(verb.name, words, parent=context.parent)
+        except Exception as error:
+            raise AssertionError(f"{page}: {command}: {error}") from None
