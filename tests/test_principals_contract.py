@@ -77,5 +77,6 @@ def test_odd_shapes(shape: tuple[int, int]) -> None:
 
 
 def test_every_name_is_found_and_checked_here() -> None:
-    assert set(names()) <= set(MAKERS)
+    # CoverageLearner plays security games, and is checked with them.
+    assert set(names()) - {"CoverageLearner"} <= set(MAKERS)
     assert find("VersionSpace") is VersionSpace
