@@ -2,64 +2,41 @@
 
 from __future__ import annotations
 
-import html
 import io
 import math
 from typing import TYPE_CHECKING, Any
 
 from stackcast._validation import InputError
-from stackcast.report.figures import COLOURS, load_pyplot
-from stackcast.sweeps import ranking, summary
+from stackcast.report.figures import COLOURS, inline_svg, load_pyplot
+from stackcast.report.page import figure, heading, page, paragraph, table, title
+from stackcast.sweeps import failures, ranking, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     import polars as pl
     from rich.table import Table
 
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto;
-  padding: 0 1rem; }}
-h1 {{ font-size: 1.5rem; }} h2 {{ font-size: 1.15rem; margin-top: 2rem; }}
-svg {{ max-width: 100%; height: auto; }}
-.wide {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-size: 0.9rem; }}
-th, td {{ padding: 0.3rem 0.7rem; border-bottom: 1px solid #ddd; text-align: left; }}
-td.number, th.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
-th[data-sorts] {{ cursor: pointer; text-decoration: underline dotted; }}
-</style></head><body>
-<h1>{title}</h1>
-<p>{words}</p>
-{body}
-<script>
-for (const head of document.querySelectorAll("th[data-sorts]")) {{
-  head.addEventListener("click", () => {{
+_SORTING = """<script>
+for (const head of document.querySelectorAll("th[data-sorts]")) {
+  head.style.cursor = "pointer";
+  head.addEventListener("click", () => {
     const table = head.closest("table"), rows = [...table.tBodies[0].rows];
-    const at = head.cellIndex, down = head.dataset.down !== "yes";
-    head.dataset.down = down ? "yes" : "";
-    const value = row => row.cells[at].dataset.value ?? row.cells[at].textContent;
-    const sign = down ? 1 : -1;
-    rows.sort((a, b) => {{
+    const at = head.cellIndex, sign = head.dataset.sorts === "up" ? -1 : 1;
+    head.dataset.sorts = sign > 0 ? "up" : "down";
+    const value = row => row.cells[at].textContent.replace("−", "-");
+    rows.sort((a, b) => {
       const x = value(a), y = value(b), d = Number(x) - Number(y);
       return sign * (Number.isNaN(d) ? x.localeCompare(y) : d);
-    }});
+    });
     table.tBodies[0].append(...rows);
-  }});
-}}
-</script>
-</body></html>
-"""
-
-
+  });
+}
+</script>"""
 _PAIRS = (
-    "<p>The mean regret of each principal against each agent: orange lost, purple earned more than "
-    "V*.</p>"
+    "The mean regret of each principal against each agent: orange lost, purple earned more than V*."
 )
+_CURVES = "Regret a round so far; bands hold 80% of the plays."
 
 
 def sweep_tables(rows: pl.DataFrame) -> list[Table]:
@@ -96,19 +73,22 @@ def write_sweep_report(folder: Path, rows: pl.DataFrame) -> Path:
         f"{f'; {failed:,} failed' if failed else ''}. Regret is V* less what the principal earned "
         "a round, in units of the range of its payoffs."
     )
-    parts = []
+    parts = [title("Sweep"), paragraph(words, "lead")]
     if done.height:
-        parts.append("<h2>Ranking</h2>" + _ranking_table(done))
-        parts.append("<h2>Everybody against everybody</h2>" + _PAIRS + _svg(draw_pairs(done)))
+        parts += [heading("Ranking"), _ranking_table(done)]
+        parts += [
+            heading("Everybody against everybody"),
+            _figure(draw_pairs(done), "pairs", _PAIRS),
+        ]
         if "curve_regret" in done.columns:
-            parts.append("<h2>Regret over time</h2>" + _svg(draw_curves(done)))
-        parts.append("<h2>By game and pair</h2>" + _details(done))
+            curves = _figure(draw_curves(done), "curves", _CURVES)
+            parts += [heading("Regret over time"), curves]
+        parts += [heading("By game and pair; a click on a heading sorts"), _details(done), _SORTING]
     if failed:
-        parts.append("<h2>What failed</h2>" + _failed_table(rows))
+        parts += [heading("What failed"), table(("play", "error"), failures(rows))]
     file = folder / "report.html"
-    page = _PAGE.format(title="Sweep", words=html.escape(words), body="\n".join(parts))
     try:
-        file.write_text(page, encoding="utf-8")
+        file.write_text(page("Sweep", parts), encoding="utf-8")
     except OSError as error:
         expected = "a folder that can be written to"
         raise InputError(str(folder), expected, str(error.strerror)) from None
@@ -120,7 +100,7 @@ def draw_pairs(rows: pl.DataFrame) -> Any:
     pyplot = load_pyplot()
     means, principals, agents = _pairs(rows)
     width, height = 2.2 + 1.15 * len(principals), 1.6 + 0.5 * len(agents)
-    figure, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
+    drawn, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
     grid = [[means[p, a] for p in principals] for a in agents]
     known = [abs(value) for line in grid for value in line if not math.isnan(value)]
     top = max([*known, 1e-9])
@@ -134,7 +114,7 @@ def draw_pairs(rows: pl.DataFrame) -> Any:
     ax.set_yticks(range(len(agents)), agents)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
-    return figure
+    return drawn
 
 
 def draw_curves(rows: pl.DataFrame) -> Any:
@@ -160,7 +140,7 @@ def draw_curves(rows: pl.DataFrame) -> Any:
     principals = sorted(long["principal"].unique())
     columns = min(3, len(agents))
     lines = math.ceil(len(agents) / columns)
-    figure, axes = pyplot.subplots(
+    drawn, axes = pyplot.subplots(
         lines,
         columns,
         figsize=(3.4 * columns, 2.6 * lines),
@@ -181,22 +161,22 @@ def draw_curves(rows: pl.DataFrame) -> Any:
         ax.set_xscale("log")
         ax.set_title(agent, fontsize=10)
         ax.spines[["top", "right"]].set_visible(False)
-    figure.supxlabel("rounds", fontsize=10)
-    figure.supylabel("regret a round so far; bands hold 80% of the plays", fontsize=10)
+    drawn.supxlabel("rounds", fontsize=10)
+    drawn.supylabel("regret a round so far; bands hold 80% of the plays", fontsize=10)
     handles, labels = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=4, frameon=False, fontsize=9)
-    return figure
+    drawn.legend(handles, labels, loc="outside upper left", ncols=4, frameon=False, fontsize=9)
+    return drawn
 
 
 def _pairs(rows: pl.DataFrame) -> tuple[dict[tuple[str, str], float], list[str], list[str]]:
     import polars as pl
 
     scaled = rows.with_columns(regret=pl.col("regret") / pl.col("scale"))
-    table = summary(scaled, ["principal", "agent"])
+    found = summary(scaled, ["principal", "agent"])
     order = ranking(rows)["principal"].to_list()
-    agents = sorted(table["agent"].unique())
+    agents = sorted(found["agent"].unique())
     means = dict.fromkeys(((p, a) for p in order for a in agents), math.nan)
-    means |= {(r["principal"], r["agent"]): r["mean"] for r in table.iter_rows(named=True)}
+    means |= {(r["principal"], r["agent"]): r["mean"] for r in found.iter_rows(named=True)}
     return means, order, agents
 
 
@@ -211,52 +191,27 @@ def _ranking_table(rows: pl.DataFrame) -> str:
         )
         for row in ranking(rows).iter_rows(named=True)
     ]
-    return _table(("", "principal", "mean regret", "95% interval", "plays"), lines)
+    return table(("", "principal", "mean regret", "95% interval", "plays"), lines)
 
 
 def _details(rows: pl.DataFrame) -> str:
     import polars as pl
 
     scaled = rows.with_columns(regret=pl.col("regret") / pl.col("scale"))
-    table = summary(scaled, ["game", "principal", "agent", "rounds"])
+    found = summary(scaled, ["game", "principal", "agent", "rounds"])
     lines = [
         (
             row["game"],
             row["principal"],
             row["agent"],
             str(row["rounds"]),
-            _number(row["mean"]),
-            _number(row["low"]),
-            _number(row["high"]),
+            *(_number(row[name]) for name in ("mean", "low", "high")),
             str(row["plays"]),
         )
-        for row in table.iter_rows(named=True)
+        for row in found.iter_rows(named=True)
     ]
     heads = ("game", "principal", "agent", "rounds", "mean regret", "low", "high", "plays")
-    return _table(heads, lines, sorts=True)
-
-
-def _failed_table(rows: pl.DataFrame) -> str:
-    from stackcast.sweeps import failures
-
-    return _table(("play", "error"), list(failures(rows)))
-
-
-def _table(heads: tuple[str, ...], lines: Sequence[tuple[str, ...]], *, sorts: bool = False) -> str:
-    def cell(tag: str, text: str, extra: str = "") -> str:
-        number = text.replace("−", "-").replace(",", "").replace(".", "").lstrip("-").isdecimal()
-        kind = ' class="number"' if number else ""
-        value = f' data-value="{text.replace("−", "-")}"' if number and tag == "td" else ""
-        return f"<{tag}{kind}{value}{extra}>{html.escape(text)}</{tag}>"
-
-    head = "".join(cell("th", text, " data-sorts" if sorts else "") for text in heads)
-    body = "\n".join(
-        "<tr>" + "".join(cell("td", text) for text in line) + "</tr>" for line in lines
-    )
-    return (
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    return table(heads, lines).replace("<th>", '<th data-sorts="">')
 
 
 def _number(value: float | None) -> str:
@@ -265,10 +220,9 @@ def _number(value: float | None) -> str:
     return f"{value:.4f}".replace("-", "−")
 
 
-def _svg(figure: Any) -> str:
-    """Return a figure as SVG that stands inside a page."""
+def _figure(drawn: Any, name: str, caption: str) -> str:
+    """Return a figure as a part of the page."""
     file = io.StringIO()
-    figure.savefig(file, format="svg")
-    load_pyplot().close(figure)
-    text = file.getvalue()
-    return text[text.index("<svg") :]
+    drawn.savefig(file, format="svg")
+    load_pyplot().close(drawn)
+    return figure(inline_svg(file.getvalue(), name, caption), caption)

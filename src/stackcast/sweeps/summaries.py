@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 #: Who takes part in a tournament: those that need nothing but a view, a horizon and a seed.
-_PRINCIPALS = ("VersionSpace", "UniformExplore", "GridBandit", "Oracle")
+_PRINCIPALS = (
+    {"name": "VersionSpace"},
+    {"name": "UniformExplore"},
+    {"name": "GridBandit"},
+    {"name": "Oracle", "settings": {"margin": 0.02}},  # a margin for plays of some 10,000 rounds
+)
 _AGENTS = (
     "Calibrated",
     "NonAdaptive",
@@ -39,7 +44,7 @@ def tournament_specification(rounds: int = 20_000, seeds: int = 3) -> Specificat
             "rounds": rounds,
             "seeds": seeds,
             "games": [{"name": name} for name in _finite_games()],
-            "principals": [{"name": name} for name in _PRINCIPALS],
+            "principals": list(_PRINCIPALS),
             "agents": [{"name": name} for name in _AGENTS],
             "metrics": ["average_utility", "explored", "curve"],
         }
