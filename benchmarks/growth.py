@@ -46,7 +46,7 @@ def main() -> dict[str, Any]:
     for m in ACTIONS:
         game = generators.uniform(m, m, 0)
         for name, rounds, run in (
-            ("forecaster", 500, partial(forecast, game)),
+            ("forecaster", 2000, partial(forecast, game)),
             ("Hedge in play", 20_000, partial(play, game, "Hedge")),
         ):
             by_actions.setdefault(name, {})[m] = microseconds(run, rounds)
@@ -114,14 +114,18 @@ def draw(by_rounds: dict[str, dict[int, float]], by_actions: dict[str, dict[int,
 
     pyplot = load_pyplot()
     figure, axes = pyplot.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
+    colours = [colour for colour in COLOURS if colour != "#F0E442"]  # yellow lines are hard to see
     for ax, table, label in zip(
         axes, (by_rounds, by_actions), ("rounds T, at 3×3", "actions m = k"), strict=True
     ):
         for i, (name, row) in enumerate(table.items()):
-            colour = COLOURS[i % len(COLOURS)]
+            colour = colours[i]
             ax.plot(list(row), list(row.values()), "o-", color=colour, label=name)
         ax.set(xscale="log", yscale="log", xlabel=label, ylabel="microseconds a round")
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False, fontsize=8)
+        sizes = list(next(iter(table.values())))
+        ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        ax.set_xticks([], minor=True)
+        ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
     figure.savefig(_IMAGE, dpi=150)
     pyplot.close(figure)
