@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
-    from stackcast.auditing import Audit
+    from stackcast.auditing import Audit, ContinuousAudit
     from stackcast.protocol import Transcript
 
 _POINTS = 400
 
 
-def draw_utility(transcript: Transcript, audit: Audit, game: Any = None, ax: Any = None) -> Any:
+def draw_utility(
+    transcript: Transcript, audit: Audit | ContinuousAudit, game: Any = None, ax: Any = None
+) -> Any:
     """Draw the average utility up to every round, with V* and what certifies it from above.
 
     The certificate at round t is V* + Σ_i ‖U_P(·,i) − mid_i‖₁·CalErr_i over rounds 1..t (Theorem
@@ -29,7 +31,7 @@ def draw_utility(transcript: Transcript, audit: Audit, game: Any = None, ax: Any
     Parameters
     ----------
     transcript : Transcript
-    audit : Audit
+    audit : Audit or ContinuousAudit
         The audit of the transcript.
     game : game, optional
         If the transcript does not hold it.
