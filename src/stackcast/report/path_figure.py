@@ -75,6 +75,7 @@ def draw_path(
     ax.set_xlabel("round")
     ax.set_ylabel(f"commitment{cut}")
     plain_axes(ax)
+    ax.locator_params(axis="x", nbins=6)  # the legend leaves less room
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.legend(
         handles=entries, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=12

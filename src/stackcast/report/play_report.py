@@ -94,7 +94,8 @@ class Played:
             names = ", ".join(bound.name for bound in audit.failed)
             told.append(f"Guarantees that FAILED: {names}.")
         else:
-            told.append(f"All {len(audit.bounds)} guarantees hold.")
+            count = len(audit.bounds)
+            told.append(f"All {count} guarantees hold." if count > 1 else "The guarantee holds.")
         return told
 
     def to_dict(self) -> dict[str, Any]:

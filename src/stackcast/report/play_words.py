@@ -60,17 +60,19 @@ def _calibration_sentence(profile: Any) -> str:
 def classification_sentences(report: ClassificationReport) -> list[str]:
     """Say how accurate the rules were, and what the one that ignores strategy would have done."""
     last, best, naive = report.last, report.optimal, report.naive
-    moves = ", ".join(
-        f"{report.features[j]} by {last.shift[j]:.2g} ({naive.shift[j]:.2g} under the rule that "
-        "ignores strategy)"
-        for j in np.flatnonzero(np.abs(naive.shift) + np.abs(last.shift) > 5e-3)[:3]
-    )
+    most = np.argsort(-np.abs(naive.shift), kind="stable")[:3]
+    moved = [j for j in most.tolist() if abs(naive.shift[j]) > 5e-3]
+    here = ", ".join(f"{report.features[j]} by {last.shift[j]:.2g}" for j in moved)
+    there = ", ".join(f"{naive.shift[j]:.2g}" for j in moved)
     return [
         f"The last rule judged {100 * last.balanced_accuracy:.1f}% rightly, both labels counting "
         f"alike; the optimum {100 * best.balanced_accuracy:.1f}%. The rule that ignores strategy "
         f"expects {report.believed:.4g} and earns {naive.utility:.4g} "
         f"({100 * naive.balanced_accuracy:.1f}%).",
-        *([f"Those with the bad label moved {moves}, in standard deviations."] if moves else []),
+        f"Those with the bad label moved {here} standard deviations; the rule that ignores "
+        f"strategy would make them move by {there}."
+        if moved
+        else "Nobody has a reason to move.",
     ]
 
 
