@@ -77,6 +77,7 @@ def rendered(
         draw(figure.subplots(1, panels))
         vector, pixels = io.StringIO(), io.BytesIO()
         figure.savefig(vector, format="svg", dpi=200, metadata={"Date": None})
+        figure.set_layout_engine("none")  # everything has its place now
         figure.savefig(pixels, format="png", dpi=200)
     return vector.getvalue(), pixels.getvalue()
 

@@ -65,7 +65,7 @@ def draw_utility(
     bound = _bound(transcript, audit, game, ends)
     if bound is not None:
         style: dict[str, Any] = {"color": VERMILION, "linewidth": 2, "linestyle": "-."}
-        out = f" (from {bound.min():.3g} on, above)" if bound.min() > top else ""
+        out = f": {bound[-1]:.3g}, above" if bound.min() > top else ""
         ax.plot(ends, bound, label=f"certificate{out}", **style)
     ax.axhline(audit.value, color="black", linestyle="--", linewidth=1.8, label="V*")
     ax.set_ylim(bottom, top)
@@ -75,7 +75,13 @@ def draw_utility(
     plain_axes(ax)
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.legend(
-        loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4, frameon=False, fontsize=12, borderpad=0
+        loc="lower left",
+        bbox_to_anchor=(0, 1.0),
+        ncols=4,
+        frameon=False,
+        fontsize=12,
+        borderpad=0,
+        columnspacing=1.2,
     )
     return ax
 
