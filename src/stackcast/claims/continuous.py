@@ -186,8 +186,11 @@ def upper_bound(full: bool) -> Measured:
     )
 
 
-def _reached() -> float:
-    """Return the ratio of a fool who always forecasts the optimum: the bound is no idle one."""
+def _reached(norms: float = math.sqrt(2)) -> float:
+    """Return the ratio of a fool who always forecasts the optimum: the bound is no idle one.
+
+    ``norms`` is the price of the step from ‖·‖₂ to ‖·‖_∞, √m; the paper has 1.
+    """
     game = quadratic_game(
         Ball(2),
         target=[0.0, 0.0],
@@ -202,7 +205,7 @@ def _reached() -> float:
     c = game.constants
     smooth = c.utility_in_strategy + c.utility_in_response * c.response
     errors = float(np.abs(binning.weights(p).T @ (h - p)).max(axis=1).sum())
-    return excess / (c.utility_in_strategy * math.sqrt(2) * errors + 2.0 * smooth * binning.spacing)
+    return excess / (c.utility_in_strategy * norms * errors + 2.0 * smooth * binning.spacing)
 
 
 def key_lemma(full: bool) -> Measured:
