@@ -148,6 +148,16 @@ def test_every_kind_of_game_has_its_own_players_and_figures(
     assert where >= ({"Lemma B.2"} if game == "wildlife" else {"Theorem 5.2"})
 
 
+def test_every_game_of_the_catalogue_has_default_players_that_fit() -> None:
+    from stackcast.cli._players import build_agent, build_principal, default_players
+
+    for name in (*sc.catalogue(), *sc.games.continuous_catalogue()):
+        game = sc.load_game(name)
+        principal, agent = default_players(game)
+        assert build_principal(principal, game, 1000, 0, None).settings["name"] == principal
+        assert build_agent(agent, game, 0, None).settings["name"] == agent
+
+
 @pytest.mark.usefixtures("no_figures")
 @pytest.mark.parametrize("game", ["wildlife", "strategic-score", "credit-scoring"])
 def test_every_kind_of_game_goes_on_where_it_was_stopped(

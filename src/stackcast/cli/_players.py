@@ -24,7 +24,11 @@ def default_players(game: Any) -> tuple[str, str]:
         forecasts = game.space.dimension <= _GRID_DIMENSIONS
         agent = "ContinuousCalibrated" if forecasts else "ContinuousBestResponse"
         return "ResponseGradient", agent
-    return ("CoverageLearner" if kind == "security games" else "VersionSpace"), "Calibrated"
+    if kind == "security games":
+        # The search for coverage knows plain resources only.
+        plain = game.space.kind == "coverage"
+        return ("CoverageLearner" if plain else "UniformExplore"), "Calibrated"
+    return "VersionSpace", "Calibrated"
 
 
 def build_principal(name: str, game: Any, rounds: int, seed: int, margin: float | None) -> Any:
