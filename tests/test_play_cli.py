@@ -194,7 +194,7 @@ def test_every_kind_of_game_goes_on_where_it_was_stopped(
 def test_ctrl_c_keeps_what_was_played_and_resume_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["play", "textbook-commitment", "--principal", "GridBandit", "--rounds", "60000"]
+    arguments = ["play", "textbook-commitment", "--principal", "GridBandit", "--rounds", "120000"]
     # In a narrow window.
     child = terminal(*arguments, "--out", "run", cwd=tmp_path, columns=40)
     child.expect("earned")
@@ -209,7 +209,7 @@ def test_ctrl_c_keeps_what_was_played_and_resume_goes_on(
     child.close()
     assert child.exitstatus == 130
     part = sc.Transcript.load(tmp_path / "run" / "transcript.parquet")
-    assert 0 < part.rounds < 60_000
+    assert 0 < part.rounds < 120_000
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["complete"] is False
     # It is not run over.
     code, _, err = inside([*arguments, "--out", "run"], tmp_path, monkeypatch, capsys)
@@ -220,9 +220,9 @@ def test_ctrl_c_keeps_what_was_played_and_resume_goes_on(
     whole = sc.Transcript.load(tmp_path / "run" / "transcript.parquet")
     game = sc.load_game("textbook-commitment")
     assert whole == sc.play(
-        sc.principals.GridBandit(game.principal_view, horizon=60_000),
+        sc.principals.GridBandit(game.principal_view, horizon=120_000),
         sc.agents.Calibrated(game.agent_view),
-        60_000,
+        120_000,
         game,
     )
     assert not list((tmp_path / "run").glob("run.*"))
