@@ -86,7 +86,6 @@ def _calibrated(game: ContinuousGame) -> ContinuousCalibrated:
 class _BlockFound:
     """What the lemmas say of a block of one strategy, each measured in units of its bound."""
 
-    share: float
     key: float
     feedback: float
     utility: float
@@ -127,7 +126,6 @@ def _examined(name: str, t: Transcript) -> _PlayFound:
         lost = abs(float(utility.mean() - game.principal_utilities(h, best)[0]))
         blocks.append(
             _BlockFound(
-                share,
                 _ratio(share, 8.0 * math.sqrt(m) * binning.bins**2 / far * error),
                 _ratio(float(np.linalg.norm(y.mean(axis=0) - best[0])), reach),
                 _ratio(lost, constants.utility_in_response * reach),
@@ -208,35 +206,26 @@ def _reached(norms: float = math.sqrt(2)) -> float:
     return excess / (c.utility_in_strategy * norms * errors + 2.0 * smooth * binning.spacing)
 
 
+def _worst_block(full: bool, lemma: str, note: str = "") -> Measured:
+    blocks = [getattr(block, lemma) for p in _plays(full) for block in p.blocks]
+    ran = f"{len(blocks):,} blocks of one strategy in {_ran(full)}"
+    return Measured(max(blocks), 1.0, ran, note)
+
+
 def key_lemma(full: bool) -> Measured:
     """Measure the share of far forecasts in a block, in units of the lemma's bound."""
-    blocks = [block for p in _plays(full) for block in p.blocks]
-    return Measured(
-        max(block.key for block in blocks),
-        1.0,
-        f"{len(blocks):,} blocks of one strategy in {_ran(full)}",
-        "the bound has the square of the number of bins and is far from tight",
-    )
+    note = "the bound has the square of the number of bins and is far from tight"
+    return _worst_block(full, "key", note)
 
 
 def feedback(full: bool) -> Measured:
     """Measure how far a block's mean response is from BR, in units of the lemma's bound."""
-    blocks = [block for p in _plays(full) for block in p.blocks]
-    return Measured(
-        max(block.feedback for block in blocks),
-        1.0,
-        f"{len(blocks):,} blocks of one strategy in {_ran(full)}",
-    )
+    return _worst_block(full, "feedback")
 
 
 def utility(full: bool) -> Measured:
     """Measure how far a block's mean utility is from C, in units of the lemma's bound."""
-    blocks = [block for p in _plays(full) for block in p.blocks]
-    return Measured(
-        max(block.utility for block in blocks),
-        1.0,
-        f"{len(blocks):,} blocks of one strategy in {_ran(full)}",
-    )
+    return _worst_block(full, "utility")
 
 
 def repeated_play(full: bool) -> Measured:
