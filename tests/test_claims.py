@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
-import subprocess
 import sys
 from pathlib import Path
 
@@ -38,6 +38,8 @@ def test_names_are_unique_and_every_part_of_the_paper_is_there() -> None:
     assert len(set(claim_names())) == len(CLAIMS)
     told = " ".join(claim.where for claim in CLAIMS)
     for part in ("Theorem 3.1", "Theorem 3.2", "Lemma 3.3", "Theorem 4.1", "Lemma 6.1"):
+        assert part in told
+    for part in ("Theorem 5.2", "Lemma E.1", "Lemma E.4", "Lemma E.5"):
         assert part in told
     for part in ("Proposition 6.5", "Lemma B.2", "Lemma C.1", "Lemma C.2", "Lemma C.3"):
         assert part in told
@@ -77,21 +79,25 @@ def test_processes_and_order_do_not_matter() -> None:
     assert [f.measured for f in one] == [f.measured for f in two]
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    code = "from stackcast.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, "verify", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def inside(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str, str]:
+    """Run the program in this process, which has loaded everything already."""
+    monkeypatch.setattr(sys, "argv", ["stackcast", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    said = capsys.readouterr()
+    return int(end.value.code or 0), said.out, said.err
 
 
-def test_the_verb_prints_and_writes(tmp_path: Path) -> None:
+def test_the_verb_prints_and_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     chosen = ["--only", "separation-interval", "--only", "separation-prefix", "--workers", "1"]
-    result = run(*chosen, "--json", "--out", str(tmp_path / "new"))
-    assert result.returncode == 0, result.stderr
-    claims = json.loads(result.stdout)["claims"]
+    arguments = ["verify", *chosen, "--json", "--out", str(tmp_path / "new")]
+    code, out, err = inside(arguments, monkeypatch, capsys)
+    assert code == 0, err
+    claims = json.loads(out)["claims"]
     assert [claim["name"] for claim in claims] == ["separation-prefix", "separation-interval"]
     assert {"name", "where", "measured", "bound", "holds"} <= set(claims[0])
     assert json.loads((tmp_path / "new" / "claims.json").read_text())["claims"] == claims
@@ -102,11 +108,9 @@ def test_the_verb_prints_and_writes(tmp_path: Path) -> None:
 def test_a_claim_that_is_none_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["stackcast", "verify", "--only", "nothing"])
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert end.value.code == 2
-    assert capsys.readouterr().err.startswith("stackcast: --only: expected one of 'upper-bound'")
+    code, _, err = inside(["verify", "--only", "nothing"], monkeypatch, capsys)
+    assert code == 2
+    assert err.startswith("stackcast: --only: expected one of 'upper-bound'")
 
 
 def test_ctrl_c_ends_all_processes_without_a_traceback(tmp_path: Path) -> None:
@@ -123,22 +127,16 @@ def test_ctrl_c_ends_all_processes_without_a_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in child.before
 
 
-def test_a_failed_claim_is_shown_as_failed_with_the_exit_code_to_match(tmp_path: Path) -> None:
-    code = (
-        "import dataclasses, sys\n"
-        "from stackcast.claims import verifying\n"
-        "from stackcast.claims.experiments import Measured\n"
-        "bad = dataclasses.replace(verifying.CLAIMS[0], run=lambda full: Measured(2.0, 1.0, 'x'))\n"
-        "verifying.CLAIMS = (bad,)\n"
-        "from stackcast.cli import main\n"
-        "sys.argv = ['stackcast', 'verify']\n"
-        "main()\n"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 1, result.stderr
-    assert "1 of 1 claims FAILED: upper-bound" in result.stdout
+def test_a_failed_claim_is_shown_as_failed_with_the_exit_code_to_match(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from stackcast.claims import verifying
+
+    bad = dataclasses.replace(CLAIMS[0], run=lambda _: Measured(2.0, 1.0, "x"))
+    monkeypatch.setattr(verifying, "CLAIMS", (bad,))
+    code, out, err = inside(["verify"], monkeypatch, capsys)
+    assert code == 1, err
+    assert "1 of 1 claims FAILED: upper-bound" in out
 
 
 def test_markdown_and_page_of_findings(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -11,9 +12,12 @@ import numpy as np
 import pytest
 
 import stackcast as sc
+from stackcast.auditing import Bound
+from stackcast.games import Ball, LabelledData, strategic_classification
 from stackcast.games.generators import competing
 from stackcast.protocol import Recommendation
 from stackcast.report.figures import inline_svg, rendered
+from stackcast.report.path_figure import draw_path
 from stackcast.report.play_report import Played, play_page, write_play
 from stackcast.report.responses_figure import draw_responses
 from stackcast.report.rounds import explored_and_committed, utilities_of
@@ -36,6 +40,7 @@ GAMES: dict[str, Callable[[], Game]] = {
         np.eye(3), np.eye(3), agent_actions=["a" * 80, "b" * 80, "c" * 80]
     ),
 }
+BOUND = Bound.of("utility, from answers alone", "Theorem 3.1", 0.0, 1.0, 1.0)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 
 
@@ -55,17 +60,51 @@ def played(name: str, rounds: int = 1500, agent: Any = None) -> Played:
 @pytest.mark.parametrize("name", list(GAMES))
 def test_every_figure_can_be_drawn_of_every_size_of_game(name: str) -> None:
     import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
-    p = played(name, 400)
-    for draw in (
-        lambda ax: draw_strategies(p.transcript, solution=p.solution, ax=ax),
-        lambda ax: draw_utility(p.transcript, p.audit, ax=ax),
-        lambda ax: draw_responses(p.transcript, ax=ax),
-    ):
-        svg, png = rendered(draw, (8, 4))
-        assert "<svg" in svg
-        assert png[:4] == b"\x89PNG"
-    assert not plt.get_fignums()  # nothing is left open
+    p, before = played(name, 300), plt.get_fignums()
+    figure = Figure(figsize=(24, 4), layout="constrained")
+    axes = figure.subplots(1, 3)
+    draw_strategies(p.transcript, solution=p.solution, ax=axes[0])
+    draw_utility(p.transcript, p.audit, ax=axes[1])
+    draw_responses(p.transcript, ax=axes[2])
+    figure.draw_without_rendering()
+    assert all(ax.has_data() for ax in axes)
+    assert plt.get_fignums() == before  # nothing is left open
+
+
+def classified(rounds: int = 60) -> Played:
+    """Return a play of strategic classification, of 40 invented applicants."""
+    labels = np.arange(40) % 2 == 0
+    rows = np.random.default_rng(0).normal(size=(40, 2)) + 0.7 * labels[:, None]
+    data = LabelledData.of(rows, labels, ["skill", "claim"])
+    game = strategic_classification(Ball(2), data, changeable=["claim"], cost=1.0)
+    principal = sc.principals.ResponseGradient(game.principal_view, epoch_rounds=5)
+    agent = sc.agents.ContinuousBestResponse(game.agent_view)
+    t = sc.play(principal, agent, rounds, game, progress=False)
+    return Played(game, t, sc.audit(t), sc.solve(game), principal.result, rounds)  # type: ignore[arg-type]
+
+
+def test_the_path_of_the_commitment_ends_where_the_principal_is() -> None:
+    p = classified()
+    ax = draw_path(p.transcript, p.game, p.solution)
+    stairs = [patch for patch in ax.patches if hasattr(patch, "get_data")]
+    for j, steps in enumerate(stairs):
+        values, edges, _ = steps.get_data()
+        assert values[-1] == p.transcript.block_strategies[-1][j]
+        assert edges[-1] == 60
+    dashed = [line.get_ydata()[0] for line in ax.get_lines() if line.get_linestyle() == "--"]
+    assert p.solution is not None
+    assert dashed == p.solution.strategy.tolist()
+
+
+def test_a_certificate_out_of_sight_is_said() -> None:
+    game = sc.load_game("textbook-commitment")
+    bare = sc.Transcript.from_rounds([[0.0, 1.0]] * 50, [0] * 50, game=game)
+    found = sc.audit(bare)
+    away = dataclasses.replace(found, value=0.0, bounds=(dataclasses.replace(BOUND, bound=9.0),))
+    ax = draw_utility(bare, away, game)
+    assert "certificate: 9, above" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def test_agents_without_forecasts_have_a_report_too(tmp_path: Path) -> None:
@@ -166,12 +205,14 @@ def browsed(page: Path, scratch: Path) -> tuple[str, list[str]]:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (apt install chromium)")
 def test_a_browser_opens_the_report_without_complaint(tmp_path: Path) -> None:
-    write_play(tmp_path, played("three"))
-    document, console = browsed(tmp_path / "report.html", tmp_path / "profile")
-    assert console == []
-    assert len(re.findall(r'<svg[^>]*role="img"', document)) == 4
-    assert len(re.findall(r"<figcaption>", document)) == 4
-    assert "Guarantees" in document
+    for p, told in ((played("three", 400), "Strategies"), (classified(), "naive: ignores")):
+        write_play(tmp_path, p)
+        document, console = browsed(tmp_path / "report.html", tmp_path / "profile")
+        assert console == []
+        assert len(re.findall(r'<svg[^>]*role="img"', document)) == 4
+        assert len(re.findall(r"<figcaption>", document)) == 4
+        assert "Guarantees" in document
+        assert told in document
     # What the test looks for would be seen.
     (tmp_path / "bad.html").write_text("<script>console.error('broken')</script>")
     assert browsed(tmp_path / "bad.html", tmp_path / "profile")[1]

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from stackcast._validation import one_of, whole_number
-from stackcast.claims import calibrated, forecasting, learning, nonadaptive, oracles
+from stackcast.claims import calibrated, continuous, forecasting, learning, nonadaptive, oracles
 from stackcast.claims.experiments import Finding
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ CLAIMS: tuple[Claim, ...] = (
     *learning.CLAIMS,
     *oracles.CLAIMS,
     *forecasting.CLAIMS,
+    *continuous.CLAIMS,
     *nonadaptive.CLAIMS,
 )
 

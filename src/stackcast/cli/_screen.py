@@ -27,23 +27,25 @@ def print_json(value: Any) -> None:
 
 def complete_game(incomplete: str) -> list[str]:
     """Return the games of the catalogue that begin so, for the shell."""
-    from stackcast.games import catalogue
+    from stackcast.games import catalogue, continuous_catalogue
 
-    return [name for name in catalogue() if name.startswith(incomplete)]
+    return [name for name in (*catalogue(), *continuous_catalogue()) if name.startswith(incomplete)]
 
 
 def complete_principal(incomplete: str) -> list[str]:
     """Return the principals whose names begin so."""
     from stackcast import principals
 
-    return [name for name in principals.names() if name.startswith(incomplete)]
+    names = (*principals.names(), *principals.continuous_names())
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def complete_agent(incomplete: str) -> list[str]:
     """Return the agents whose names begin so."""
     from stackcast import agents
 
-    return [name for name in agents.names() if name.startswith(incomplete)]
+    names = (*agents.names(), *agents.continuous_names())
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def complete_claim(incomplete: str) -> list[str]:

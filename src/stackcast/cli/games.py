@@ -22,7 +22,7 @@ def games(
         stackcast games inspection
     """
     from stackcast.cli._screen import print_json, screen
-    from stackcast.games import catalogue, continuous_catalogue, load_game
+    from stackcast.games import SecurityGame, catalogue, continuous_catalogue, load_game
     from stackcast.games.catalogue import continuous_entry
 
     if name in continuous_catalogue():
@@ -35,6 +35,7 @@ def games(
             [
                 {
                     "name": game.name,
+                    "kind": "security" if isinstance(game, SecurityGame) else "mixed strategies",
                     "shape": game.shape,
                     "principal_actions": game.principal_actions,
                     "agent_actions": game.agent_actions,

@@ -17,7 +17,7 @@ from stackcast.cli._screen import complete_agent, complete_game, complete_princi
 if TYPE_CHECKING:
     from stackcast.report.play_report import Played
 
-_PRINCIPAL, _AGENT, _ROUNDS = "VersionSpace", "Calibrated", 100_000
+_ROUNDS = 100_000
 _SETTINGS, _CHECKPOINT = "run.json", "run.ckpt"
 
 
@@ -35,10 +35,8 @@ class _Run:
 
     def command(self, folder: Path) -> str:
         words = ["stackcast", "play", self.game]
-        for name, usual in (("principal", _PRINCIPAL), ("agent", _AGENT), ("rounds", _ROUNDS)):
-            if getattr(self, name) != usual:
-                words += [f"--{name}", f"{getattr(self, name)}"]
-        words += ["--seed", f"{self.seed}"]
+        for name in ("principal", "agent", "rounds", "seed"):
+            words += [f"--{name}", f"{getattr(self, name)}"]
         for name in ("feedback", "margin"):
             if getattr(self, name) is not None:
                 words += [f"--{name}", f"{getattr(self, name)}"]
@@ -52,11 +50,21 @@ def play(
         typer.Argument(metavar="[GAME]", show_default=False, autocompletion=complete_game),
     ] = "",
     principal: Annotated[
-        str, typer.Option(help="Who commits, by name.", autocompletion=complete_principal)
-    ] = _PRINCIPAL,
+        str,
+        typer.Option(
+            help="Who commits, by name; if not given, the learner for this kind of game.",
+            show_default=False,
+            autocompletion=complete_principal,
+        ),
+    ] = "",
     agent: Annotated[
-        str, typer.Option(help="Who responds, by name.", autocompletion=complete_agent)
-    ] = _AGENT,
+        str,
+        typer.Option(
+            help="Who responds, by name; if not given, an agent with calibrated forecasts.",
+            show_default=False,
+            autocompletion=complete_agent,
+        ),
+    ] = "",
     rounds: Annotated[int, typer.Option(help="How many rounds are played.")] = _ROUNDS,
     seed: Annotated[int, typer.Option(help="The seed of both players' draws.")] = 0,
     feedback: Annotated[
@@ -102,6 +110,8 @@ def play(
 
         stackcast play milking --agent Hedge --rounds 20000
 
+        stackcast play credit-scoring --rounds 20000
+
         stackcast play my-game.toml --seed 3 --out results --json
 
         stackcast play --resume inspection-0
@@ -118,10 +128,13 @@ def play(
                 raise InputError("--resume", expected, f"{name} as well")
         folder, (run, chosen) = resume, _stopped_run(resume)
     else:
+        from stackcast.cli._players import default_players
         from stackcast.games import DEFAULT_GAME, load_game
 
         chosen = load_game(game or DEFAULT_GAME)
-        run = _Run(game or DEFAULT_GAME, principal, agent, rounds, seed, feedback, margin)
+        usual = default_players(chosen)
+        players = (principal or usual[0], agent or usual[1])
+        run = _Run(game or DEFAULT_GAME, *players, rounds, seed, feedback, margin)
         name = re.sub(r"[^\w.-]+", "-", chosen.name or Path(run.game).stem)
         folder = out or Path(f"{name}-{seed}")
     played = _played(run, chosen, folder, fresh=resume is None, shown=not quiet)

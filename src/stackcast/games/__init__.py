@@ -4,12 +4,8 @@ from stackcast.games import generators
 from stackcast.games.assumption import AssumptionReport, check_assumption
 from stackcast.games.base import Game
 from stackcast.games.catalogue import DEFAULT_GAME, catalogue, continuous_catalogue
-from stackcast.games.continuous import (
-    Constants,
-    ContinuousAgentView,
-    ContinuousGame,
-    ContinuousPrincipalView,
-)
+from stackcast.games.continuous import Constants, ContinuousGame
+from stackcast.games.continuous_sides import ContinuousAgentView, ContinuousPrincipalView
 from stackcast.games.domains import Ball, Box, Domain, Polytope
 from stackcast.games.families import quadratic_game, strategic_classification, strategic_score
 from stackcast.games.files import load_game, save_game

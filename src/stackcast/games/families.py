@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._validation import InputError, real_matrix, real_number, real_vector, shown
-from stackcast.games.continuous import AgentSide, Constants, ContinuousGame, Family, PrincipalSide
+from stackcast.games.continuous import Constants, ContinuousGame, Family
+from stackcast.games.continuous_sides import AgentSide, PrincipalSide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

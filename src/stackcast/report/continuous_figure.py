@@ -74,6 +74,7 @@ def draw_classification(report: ClassificationReport, axes: Sequence[Axes]) -> N
             textcoords="offset points",
             ha="center",
             fontsize=_SIZE - 2,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )
     span = max(report.believed, *values) - min(values)
     utilities.set_xlim(min(values) - 0.12 * span, max(report.believed, *values) + 0.12 * span)

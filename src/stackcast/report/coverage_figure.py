@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._validation import InputError, shown
-from stackcast.report.figures import COLOURS, load_pyplot
+from stackcast.report.figures import COLOURS, load_pyplot, plain_axes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -78,10 +78,11 @@ def draw_coverage(
         rotation=0 if len(order) <= 5 else 35,
         ha="center" if len(order) <= 5 else "right",
     )
-    ax.set_ylabel("%")
+    ax.set_ylabel("% of days, or of attacks")
     ax.set_ylim(0, None)
-    ax.legend(frameon=False)
-    ax.spines[["top", "right"]].set_visible(False)
+    plain_axes(ax)
+    ax.grid(visible=False, axis="x")
+    ax.legend(frameon=False, fontsize=11)
     ax.set_title(
         f"{game.name or 'game'}: the best coverage draws {solution.response_name!r} (★) and earns "
         f"{solution.value:.4g}",

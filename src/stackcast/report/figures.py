@@ -60,8 +60,13 @@ def colours_of(count: int) -> list[str]:
     return [COLOURS[y % len(COLOURS)] for y in range(count)]
 
 
-def rendered(draw: Callable[[Any], Any], size: tuple[float, float]) -> tuple[str, bytes]:
-    """Let ``draw`` fill the Axes of a figure on no screen; return it as SVG text and as PNG."""
+def rendered(
+    draw: Callable[[Any], Any], size: tuple[float, float], panels: int = 1
+) -> tuple[str, bytes]:
+    """Let ``draw`` fill the Axes of a figure on no screen; return it as SVG text and as PNG.
+
+    With several panels side by side it gets an array of Axes.
+    """
     load_pyplot()
     import matplotlib
     from matplotlib.figure import Figure
@@ -69,9 +74,10 @@ def rendered(draw: Callable[[Any], Any], size: tuple[float, float]) -> tuple[str
     # Names inside the file from its content alone: the same figure is the same file.
     with matplotlib.rc_context({"svg.hashsalt": "stackcast"}):
         figure = Figure(figsize=size, layout="constrained")
-        draw(figure.subplots())
+        draw(figure.subplots(1, panels))
         vector, pixels = io.StringIO(), io.BytesIO()
         figure.savefig(vector, format="svg", dpi=200, metadata={"Date": None})
+        figure.set_layout_engine("none")  # everything has its place now
         figure.savefig(pixels, format="png", dpi=200)
     return vector.getvalue(), pixels.getvalue()
 

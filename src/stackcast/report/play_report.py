@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stackcast._validation import InputError
 from stackcast.report import page
-from stackcast.report.figures import inline_svg, rendered
+from stackcast.report.figures import inline_svg
+from stackcast.report.play_figures import CAPTIONS, play_figures
+from stackcast.report.play_words import (
+    agent_sentences,
+    classification_rows,
+    classification_sentences,
+    exploration_sentences,
+)
 from stackcast.report.rounds import action_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from stackcast.auditing import Audit
+    from stackcast.auditing import Audit, ClassificationReport, ContinuousAudit
     from stackcast.protocol import Recommendation, Transcript
     from stackcast.solvers import Solution
 
@@ -31,7 +38,7 @@ class Played:
     ----------
     game : game
         The game that was played.
-    transcript, audit : Transcript, Audit
+    transcript, audit : Transcript, Audit or ContinuousAudit
         What happened, and what it proves.
     solution : Solution or None
         The optimal commitment of the one-shot game.
@@ -45,7 +52,7 @@ class Played:
 
     game: Any
     transcript: Transcript
-    audit: Audit
+    audit: Audit | ContinuousAudit
     solution: Solution | None
     result: Recommendation
     asked_rounds: int
@@ -55,6 +62,16 @@ class Played:
     def complete(self) -> bool:
         """Whether all rounds were played."""
         return self.transcript.rounds >= self.asked_rounds
+
+    @cached_property
+    def classification(self) -> ClassificationReport | None:
+        """What strategic classification did to people; None in other games."""
+        family = getattr(self.game, "family", None)
+        if family is None or family.name != "strategic-classification":
+            return None
+        from stackcast.auditing import classification_report
+
+        return classification_report(self.transcript, self.game)
 
     def sentences(self) -> list[str]:
         """Return the outcome in a few plain sentences."""
@@ -69,21 +86,16 @@ class Played:
             f"Over {T:,} rounds the principal earned {audit.average_utility:.4g} a round of a "
             f"possible {audit.value:.4g} (V*)."
         )
-        # An audit of a continuous game has phases only.
-        before, after = (getattr(audit, name, None) for name in ("exploration", "commitment"))
-        if before is not None and after is not None:
-            told.append(
-                f"{100 * before.rounds / T:.2g}% of the rounds were spent exploring, which cost "
-                f"{before.share:.2g} a round; the commitment earned "
-                f"{after.average_utility:.4g} a round."
-            )
-        if audit.calibration is not None:
-            told.append(_calibration_sentence(audit))
+        told += exploration_sentences(self.transcript, audit)
+        told += agent_sentences(self.game, self.transcript, audit)
+        if self.classification is not None:
+            told += classification_sentences(self.classification)
         if audit.failed:
             names = ", ".join(bound.name for bound in audit.failed)
             told.append(f"Guarantees that FAILED: {names}.")
         else:
-            told.append(f"All {len(audit.bounds)} guarantees hold.")
+            count = len(audit.bounds)
+            told.append(f"All {count} guarantees hold." if count > 1 else "The guarantee holds.")
         return told
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,6 +104,7 @@ class Played:
         actions = self.game.agent_view.agent_actions
         answer: Any = result.response
         listed = answer is not None and len(actions) > 0
+        classification = None if self.classification is None else self.classification.to_dict()
         return {
             "game": self.game.name,
             "fingerprint": self.transcript.fingerprint,
@@ -109,55 +122,9 @@ class Played:
                 "upper_bound": _plain(result.upper_bound),
             },
             "sentences": self.sentences(),
+            "classification": classification,
             "audit": self.audit.to_dict(),
         }
-
-
-def _calibration_sentence(audit: Audit) -> str:
-    assert audit.calibration is not None
-    profile = audit.calibration.profile
-    shown = [length for length in profile.errors if length <= max(1, profile.rounds // 100)]
-    length = max((n for n in shown if n <= 500), default=min(profile.errors))
-    rounds = f"{length:,} rounds" if length > 1 else "one round"
-    return (
-        f"No interval of {rounds} was miscalibrated by more than "
-        f"{math.ceil(1e4 * profile.errors[length]) / 1e4:.4g}."
-    )
-
-
-#: Name, caption and size of the figures, in the order of the page.
-_CAPTIONS = {
-    "strategies": "Where the play took place. Every strategy that was explored, in order from "
-    "white to black; the last commitment (diamond); V*'s point (star); the agent's forecasts as a "
-    "cloud. Colours are the agent's best responses.",
-    "utility": "The principal's utility: in stretches of rounds, and on average so far, against "
-    "V* and the certificate: what the error of the agent's forecasts allows beyond V*.",
-    "calibration": "The largest calibration error of any interval of a given length, with the "
-    "paper's rate.",
-    "responses": "Which answers the agent gave, as shares of stretches of rounds, and the phases "
-    "of the principal.",
-}
-
-
-def play_figures(played: Played) -> dict[str, tuple[str, bytes]]:
-    """Draw the figures; return each as SVG text and as PNG, by name."""
-    from stackcast.report.calibration_figure import draw_profile
-    from stackcast.report.responses_figure import draw_responses
-    from stackcast.report.strategies_figure import draw_strategies
-    from stackcast.report.utility_figure import draw_utility
-
-    t, audit, game = played.transcript, played.audit, played.game
-    draw: dict[str, tuple[Callable[[Any], Any], float]] = {
-        "strategies": (lambda ax: draw_strategies(t, game, played.solution, ax), 4.8),
-        "utility": (lambda ax: draw_utility(t, audit, game, ax), 4.2),
-        "responses": (lambda ax: draw_responses(t, game, ax), 2.8),
-    }
-    if audit.calibration is not None:
-        profile = audit.calibration.profile
-        draw["calibration"] = (lambda ax: draw_profile(profile, ax), 4.2)
-    return {
-        name: rendered(draw[name][0], (8.0, draw[name][1])) for name in _CAPTIONS if name in draw
-    }
 
 
 def write_play(folder: Path, played: Played) -> list[Path]:
@@ -195,7 +162,12 @@ def play_page(played: Played, figures: dict[str, tuple[str, bytes]]) -> str:
     for name, (svg, _) in figures.items():
         parts += [
             page.heading(name.capitalize()),
-            page.figure(inline_svg(svg, name, f"figure: {name}"), _CAPTIONS[name]),
+            page.figure(inline_svg(svg, name, f"figure: {name}"), CAPTIONS[name]),
+        ]
+    if played.classification is not None:
+        parts += [
+            page.heading("Rules"),
+            page.table(*classification_rows(played.classification)),
         ]
     parts += [
         page.heading("Guarantees"),

@@ -49,7 +49,7 @@ def draw_responses(transcript: Transcript, game: Any = None, ax: Any = None) -> 
     if transcript.compact_responses.ndim == 1:
         low, height = _draw_shares(transcript, game, ax)
     else:
-        low, height = _draw_means(transcript, ax)
+        low, height = _draw_means(transcript, game, ax)
     phases = _draw_phases(transcript, ax, low, height)
     answers = ax.get_legend_handles_labels()
     if phases:
@@ -119,14 +119,15 @@ def _draw_shares(transcript: Transcript, game: Any, ax: Any) -> tuple[float, flo
     return 0.0, 1.0
 
 
-def _draw_means(transcript: Transcript, ax: Any) -> tuple[float, float]:
+def _draw_means(transcript: Transcript, game: Any, ax: Any) -> tuple[float, float]:
     answers = transcript.compact_responses
     ends = stretches(len(answers), _COLUMNS)
     sums = np.add.reduceat(answers, np.append(0, ends[:-1]), axis=0)
     means = sums / np.diff(np.append(0, ends))[:, None]
     palette = [BLUE, VERMILION, *colours_of(_MOST_ANSWERS)]
+    names = [short_name(name, 20) for name in game.response_features]
     for j in range(min(means.shape[1], _MOST_ANSWERS)):
-        ax.plot(ends, means[:, j], color=palette[j], linewidth=1.6, label=f"coordinate {j + 1}")
+        ax.plot(ends, means[:, j], color=palette[j], linewidth=1.6, label=names[j])
     low, high = float(means.min()), float(means.max())
     return low, (high - low) or 1.0
 

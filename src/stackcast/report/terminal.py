@@ -234,5 +234,8 @@ def describe_catalogue(games: Sequence[Game]) -> Table:
     for game in games:
         known = "" if game.known_value is None else f"{game.known_value:.4g}"
         first = game.description.split(". ")[0].rstrip(".") + "."
-        table.add_row(game.name, "×".join(map(str, game.shape)), known, first)
+        size = "×".join(map(str, game.shape))
+        if isinstance(game, SecurityGame):
+            size = f"{len(game.targets)} targets"
+        table.add_row(game.name, size, known, first)
     return table

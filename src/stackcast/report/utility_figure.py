@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
-    from stackcast.auditing import Audit
+    from stackcast.auditing import Audit, ContinuousAudit
     from stackcast.protocol import Transcript
 
 _POINTS = 400
 
 
-def draw_utility(transcript: Transcript, audit: Audit, game: Any = None, ax: Any = None) -> Any:
+def draw_utility(
+    transcript: Transcript, audit: Audit | ContinuousAudit, game: Any = None, ax: Any = None
+) -> Any:
     """Draw the average utility up to every round, with V* and what certifies it from above.
 
     The certificate at round t is V* + Σ_i ‖U_P(·,i) − mid_i‖₁·CalErr_i over rounds 1..t (Theorem
@@ -29,7 +31,7 @@ def draw_utility(transcript: Transcript, audit: Audit, game: Any = None, ax: Any
     Parameters
     ----------
     transcript : Transcript
-    audit : Audit
+    audit : Audit or ContinuousAudit
         The audit of the transcript.
     game : game, optional
         If the transcript does not hold it.
@@ -57,29 +59,45 @@ def draw_utility(transcript: Transcript, audit: Audit, game: Any = None, ax: Any
     windows = np.diff(np.concatenate([[0.0], sums[ends]])) / np.diff(np.append(0, ends))
     ax.step(ends, windows, where="pre", color=BLUE, alpha=0.35, linewidth=1.0, label="as it went")
     ax.plot(ends, sums[ends] / ends, color=BLUE, linewidth=2.6, label="average so far")
-    certificate = _certificate(transcript, game, ends)
-    if certificate is not None:
-        bound = audit.value + certificate
-        ax.plot(ends, bound, color=VERMILION, linewidth=2, linestyle="-.", label="certificate")
-    else:
-        lines = [line.bound for line in audit.bounds if line.name.startswith("utility")]
-        if lines:
-            ax.axhline(
-                min(lines), color=VERMILION, linewidth=2, linestyle="-.", label="certificate"
-            )
-    ax.axhline(audit.value, color="black", linestyle="--", linewidth=1.8, label="V*")
     low, high = float(min(windows.min(), audit.value)), float(max(windows.max(), audit.value))
     room = (high - low) or 1.0
-    ax.set_ylim(low - 0.08 * room, high + 0.25 * room)
+    bottom, top = low - 0.08 * room, high + 0.25 * room
+    bound = _bound(transcript, audit, game, ends)
+    if bound is not None:
+        style: dict[str, Any] = {"color": VERMILION, "linewidth": 2, "linestyle": "-."}
+        out = f": {bound[-1]:.3g}, above" if bound.min() > top else ""
+        ax.plot(ends, bound, label=f"certificate{out}", **style)
+    ax.axhline(audit.value, color="black", linestyle="--", linewidth=1.8, label="V*")
+    ax.set_ylim(bottom, top)
     ax.set_xlim(0, len(earned))
     ax.set_xlabel("round")
     ax.set_ylabel("utility of the principal")
     plain_axes(ax)
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.legend(
-        loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4, frameon=False, fontsize=12, borderpad=0
+        loc="lower left",
+        bbox_to_anchor=(0, 1.0),
+        ncols=4,
+        frameon=False,
+        fontsize=12,
+        borderpad=0,
+        columnspacing=1.2,
     )
     return ax
+
+
+def _bound(
+    transcript: Transcript,
+    audit: Audit | ContinuousAudit,
+    game: Any,
+    ends: npt.NDArray[np.int64],
+) -> FloatArray | None:
+    """Return what certifies the average from above at every end."""
+    certificate = _certificate(transcript, game, ends)
+    if certificate is not None:
+        return audit.value + certificate
+    lines = [line.bound for line in audit.bounds if line.name.startswith("utility")]
+    return np.full(len(ends), min(lines)) if lines else None
 
 
 def _certificate(

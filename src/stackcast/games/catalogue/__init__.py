@@ -50,6 +50,7 @@ def continuous_entry(name: str) -> dict[str, Any]:
     table = tomllib.loads(catalogue_text(name))
     return {
         "name": name,
+        "kind": "continuous",
         "family": table["family"],
         "dimension": table["domain"]["dimension"],
         "known_value": table.get("known_value"),
