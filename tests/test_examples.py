@@ -33,3 +33,13 @@ def test_learning_is_worth_nearly_as_much_as_being_told(tmp_path: Path) -> None:
     assert told <= 2.5
     assert learned == pytest.approx(told, abs=0.3)  # payoffs from 0 to 3
     assert (tmp_path / "learn_commitment.png").stat().st_size > 10_000
+
+
+def test_the_boat_learns_which_port_to_leave_to_the_smuggler(tmp_path: Path) -> None:
+    picture = tmp_path / "coverage.png"
+    found = runpy.run_path(str(EXAMPLES / "learn_coverage.py"))["main"](picture)
+    assert found["port"] == "marina"
+    assert found["best"] == pytest.approx(-1.0)
+    assert found["best"] - found["learned"] < 0.3  # payoffs from -6 to 3
+    assert 0 < found["best"] - found["average"] < 0.5
+    assert picture.stat().st_size > 10_000
