@@ -113,7 +113,7 @@ def learning() -> list[dict[str, Any]]:
                 ).normalised()
                 value = sc.solve(game).value
                 learner = CoverageLearner(game.principal_view, HORIZON, seed)
-                oracle = sc.principals.Oracle(game, margin=0.01)
+                oracle = sc.principals.Oracle(game, margin=0.02)
                 for principal, regret in ((learner, regrets), (oracle, told)):
                     agent = sc.agents.Calibrated(game.agent_view, seed=seed)
                     t = sc.play(principal, agent, HORIZON, forecasts=False, progress=False)

@@ -55,3 +55,13 @@ def test_notebooks_run_from_top_to_bottom(notebook: Path, tmp_path: Path) -> Non
 
     assert pyplot.get_fignums()
     pyplot.close("all")
+
+
+def test_the_boat_learns_which_port_to_leave_to_the_smuggler(tmp_path: Path) -> None:
+    picture = tmp_path / "coverage.png"
+    found = runpy.run_path(str(EXAMPLES / "learn_coverage.py"))["main"](picture)
+    assert found["port"] == "marina"
+    assert found["best"] == pytest.approx(-1.0)
+    assert found["best"] - found["learned"] < 0.3  # payoffs from -6 to 3
+    assert 0 < found["best"] - found["average"] < 0.5
+    assert picture.stat().st_size > 10_000

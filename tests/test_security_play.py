@@ -179,7 +179,7 @@ def test_the_learner_finds_the_optimum_against_a_best_responder() -> None:
         game = generators.security(8, 2, seed).normalised()
         principal = CoverageLearner(game.principal_view, 50_000, seed)
         t = sc.play(principal, BestResponse(game.agent_view), 50_000, game)
-        assert sc.audit(t, game, profile=False).regret < 0.06
+        assert sc.audit(t, game, profile=False).regret < 0.02
         result = principal.result
         if result.certified and result.response is not None:
             true = sc.BestResponseRegions(game).margin(result.strategy, result.response)
@@ -207,7 +207,7 @@ def test_the_learner_notices_another_attacker() -> None:
             principal.observe(answers)
             played += block.rounds
     assert any(c.kind == "commitment" for c in principal.result.contradictions)
-    assert sc.solve(later).value - np.mean(earned[-10:]) < 0.1
+    assert sc.solve(later).value - np.mean(earned[-10:]) < 0.05
 
 
 @pytest.mark.slow
@@ -219,7 +219,7 @@ def test_the_learner_against_a_calibrated_attacker() -> None:
         agent = Calibrated(game.agent_view, seed=seed)
         t = sc.play(principal, agent, 100_000, game)
         regrets.append(sc.audit(t, game, profile=False).regret)
-    assert np.mean(regrets) < 0.03
+    assert np.mean(regrets) < 0.02
 
 
 def test_other_games_are_refused() -> None:

@@ -38,13 +38,15 @@ _UNKNOWN = 0.05
 #: How far the first commitment stays below the proven coverage of its target.
 _BELOW = 0.02
 #: A certificate is given up after so many rounds if a smaller share of attacks is as it should be.
-_SOON, _REFUSED = 200, 0.8
+_SOON, _REFUSED = 100, 0.8
 #: A target with this share of the attacks, beside the one that is meant, is covered too little.
 _STRAY = 0.05
 #: The share of the resources that stays unknown, so that coverage can still be moved.
 _KEPT = 0.02
 #: A commitment with no larger share of other attacks is worth a certificate, so many times.
-_FIRM, _ATTEMPTS = 0.02, 6
+_FIRM, _ATTEMPTS = 0.02, 3
+#: Rounds of a block after which it is given up if no larger share of attacks is as it should be.
+_GLIMPSE, _LEFT = 50, 0.1
 #: Retreats in a row that may fail before the search is opened again.
 _FALLS = 3
 #: A commitment that was right for so many rounds (or a share of the horizon) was no accident.
@@ -148,7 +150,10 @@ class CoverageLearner:
                 rounds = min(rounds, _SOON)
             return Block(asked.strategy, max(rounds, 1), asked.phase)
         assert self._commitment is not None
-        return Block(self._commitment.strategy, self._block(), "commit")
+        rounds = self._block() - len(self._heard)
+        if not len(self._heard) and not self._climb.recovering:
+            rounds = min(rounds, _GLIMPSE)
+        return Block(self._commitment.strategy, rounds, "commit")
 
     def observe(self, responses: npt.NDArray[Any]) -> None:
         """Learn from the attacks on a piece."""
@@ -156,10 +161,12 @@ class CoverageLearner:
         self._rounds[phase] = self._rounds.get(phase, 0) + len(responses)
         self._played += len(responses)
         attacks = np.asarray(responses, dtype=np.int64)
-        if self._question is None:
-            self._watch(attacks)
-            return
         self._heard = np.append(self._heard, attacks)
+        if self._question is None:
+            if len(self._heard) >= self._block() or self._gone():
+                heard, self._heard = self._heard, np.zeros(0, dtype=np.int64)
+                self._watch(heard)
+            return
         self._spent += len(attacks)
         answer = self._answer()
         if answer is None:
@@ -172,6 +179,7 @@ class CoverageLearner:
         if question.phase == "explore" or kept is None:
             self._search.tell(question.strategy, answer.response)
         elif answer.response == kept.response and not refused:
+            self._attempts += 1
             self._proof = question.strategy, answer.accuracy
         else:
             self._attempts += 1
@@ -252,13 +260,21 @@ class CoverageLearner:
 
     # The commitment, watched ----------------------------------------------------------------
 
+    def _gone(self) -> bool:
+        """Tell whether the attacker has left for another target already."""
+        assert self._commitment is not None
+        window = self._heard[len(self._heard) // 2 :]
+        return float((window == self._commitment.response).mean()) < _LEFT
+
     def _watch(self, attacks: npt.NDArray[np.int64]) -> None:
         """Compare what the commitment earns with what it promised, and move it."""
         kept = self._commitment
         assert kept is not None
         window = attacks[len(attacks) // 2 :]
         shares = np.bincount(window, minlength=len(kept.strategy)) / len(window)
-        wrong = 1.0 - float(shares[kept.response])
+        # Attacks on targets that are worth as much are no reason to retreat.
+        worse = self._view.utilities(kept.strategy) < kept.value - 0.01 * self._width
+        wrong = float(shares[worse].sum())
         earned = float(self._view.utilities(kept.strategy) @ shares)
         if wrong <= 0.5:
             self._clean += len(attacks)
@@ -277,6 +293,7 @@ class CoverageLearner:
         moved = self._climb.move(earned, wrong)
         kept = self._commitment = self._search.commitment(kept.response, moved)
         firm = self._climb.holding and wrong <= _FIRM and self._attempts < _ATTEMPTS
+        firm = firm and self._played >= self._horizon // 4  # what moves loses its certificate
         if firm and self._clean >= _LONG and math.isnan(self._certified(kept)):
             point = self._search.certificate(kept, self._margin)
             self._question = Question(point, self._margin / 2, "certify")
