@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 #: How accurate a review's answers are; an answer that is less sure than 1.5 times that is none.
 _ACCURACY, _UNSURE = 0.04, 1.5
 #: Old answers and new questions before a commitment, and during it.
-_BEFORE, _DURING = (2, 12), (1, 1)
+_BEFORE, _DURING = (2, 12), (2, 1)
 #: Old answers to ask again when one was denied; and denials that say that the agent has changed.
 _AFTER_DENIAL, _CHANGED = 2, 2
-#: Strategies that were asked again and are not again so soon.
+#: Strategies asked again whose neighbours are not so soon.
 _RECENT = 6
 #: Reviews in a horizon, at most; and how many times its cost the rounds between reviews are.
 _REVIEWS, _SPARED = 16, 20
@@ -82,10 +82,10 @@ class Review:
         """What a question takes, with the time that the agent needs to find back."""
         return self._rate.shortest(_ACCURACY) + 0.75 * self._rate.first_look
 
-    def due(self, played: int) -> bool:
-        """Tell whether a commitment was held for long enough since the last review."""
-        spared = max(self._horizon / _REVIEWS, _SPARED * self._rounds)
-        return played - self._last >= spared and self._horizon - played > spared
+    def until(self, played: int) -> int:
+        """Return in how many rounds the next review is due; never, near the horizon's end."""
+        spared = int(max(self._horizon / _REVIEWS, _SPARED * self._rounds))
+        return self._last + spared - played if self._horizon - played > spared else self._horizon
 
     def begin(self, played: int) -> None:
         """Open a review during a commitment."""
@@ -151,8 +151,9 @@ class Review:
         gain[own] = 0.0
         worth = gain.mean(axis=1) / cost
         worth[~self._search.settled(_ACCURACY)] = 0.0
-        recent = (cloud.asked[:, None] == self._recent).all(axis=2).any(axis=1)
-        worth[recent] = 0.0
+        # What was held or asked lately says much about its neighbours too.
+        known = np.vstack([self._recent, kept.strategy])
+        worth *= np.linalg.norm(cloud.asked[:, None] - known, axis=2).min(axis=1)
         best = int(np.argmax(worth))
         if gain[best].max() <= self._search.tolerance or worth[best] == 0.0:
             return None

@@ -181,7 +181,9 @@ class VersionSpace:
             )
             return Block(self._question.strategy, max(rounds, 1), self._question.phase)
         assert self._watch.commitment is not None
-        return Block(self._watch.commitment.strategy, self._watch.block_length, "commit")
+        rounds = min(self._watch.block_length, self._review.until(self._played))
+        rounds = max(rounds, min(self._watch.block_length, self._rate.first_look))
+        return Block(self._watch.commitment.strategy, rounds, "commit")
 
     def observe(self, responses: npt.NDArray[Any]) -> None:
         """Learn from the answers to a piece."""
@@ -271,7 +273,7 @@ class VersionSpace:
             self._review.prepare(self._played)
             self._search.finished = False
             self._rate.double()
-        elif self._watch.base is None and self._review.due(self._played):
+        elif self._watch.base is None and self._review.until(self._played) <= 0:
             kept = self._watch.commitment
             assert kept is not None
             self._review.begin(self._played)
