@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 #: How accurate a review's answers are; an answer that is less sure than 1.5 times that is none.
 _ACCURACY, _UNSURE = 0.04, 1.5
 #: Old answers and new questions before a commitment, and during it.
-_BEFORE, _DURING = (2, 12), (2, 1)
+_BEFORE, _DURING = (2, 8), (2, 1)
+#: How likely it is that an old answer is another one now.
+_DOUBT = 0.01
 #: Old answers to ask again when one was denied; and denials that say that the agent has changed.
 _AFTER_DENIAL, _CHANGED = 2, 2
 #: Strategies asked again whose neighbours are not so soon.
@@ -35,7 +37,7 @@ _RECENT = 6
 _REVIEWS, _SPARED = 16, 20
 #: What a round of a question costs, in shares of the width of the payoffs: before a commitment, and
 #: during it, when the agent must find back.
-_COST, _COST_DURING = 0.5, 2.0
+_COST, _COST_DURING = 1.0, 2.0
 #: New questions after a surprise: an answer that is worth more than the commitment by this share.
 _AFTER_SURPRISE, _SURPRISE = 2, 0.005
 
@@ -98,7 +100,7 @@ class Review:
         """Return the next question, or None at the end of the review."""
         if self._old > 0:
             self._old -= 1
-            strategy = self._again(kept)
+            strategy = self._again(kept, left)
             if strategy is not None:
                 self._recent = np.vstack([self._recent, strategy])[-_RECENT:]
                 return Question(strategy, _ACCURACY, "recheck")
@@ -139,25 +141,23 @@ class Review:
             self._search.reconcile()
         return False
 
-    def _again(self, kept: Commitment) -> FloatArray | None:
+    def _again(self, kept: Commitment, left: int) -> FloatArray | None:
         """Return the old question at which another answer would be worth most for its cost."""
         cloud, view = self._search.cloud, self._search.view
         if not len(cloud.labels):
             return None
         own = np.arange(len(cloud.labels)), cloud.labels
         utilities = view.utilities(cloud.asked)
-        cost = np.maximum(kept.value - utilities[own], 0.0) + 0.2 * self._width
         gain = np.maximum(utilities - kept.value, 0.0)
         gain[own] = 0.0
-        worth = gain.mean(axis=1) / cost
+        cost = np.maximum(kept.value - utilities[own], 0.0) + 0.1 * self._width
+        worth = np.maximum(_DOUBT * left * gain.sum(axis=1) - self._rounds * cost, 0.0)
         worth[~self._search.settled(_ACCURACY)] = 0.0
         # What was held or asked lately says much about its neighbours too.
         known = np.vstack([self._recent, kept.strategy])
         worth *= np.linalg.norm(cloud.asked[:, None] - known, axis=2).min(axis=1)
         best = int(np.argmax(worth))
-        if gain[best].max() <= self._search.tolerance or worth[best] == 0.0:
-            return None
-        return cloud.asked[best].copy()
+        return cloud.asked[best].copy() if worth[best] > 0.0 else None
 
     def state(self) -> State:
         """Return what is left to ask."""
