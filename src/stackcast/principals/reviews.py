@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: How accurate a review's answers are; an answer that is less sure than 1.5 times that is none.
 _ACCURACY, _UNSURE = 0.04, 1.5
 #: Old answers and new questions before a commitment, and during it.
-_BEFORE, _DURING = (2, 8), (2, 1)
+_BEFORE, _DURING = (1, 6), (1, 1)
 #: How likely it is that an old answer is another one now.
 _DOUBT = 0.01
 #: Old answers to ask again when one was denied; and denials that say that the agent has changed.

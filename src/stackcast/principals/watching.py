@@ -64,6 +64,7 @@ class Watch:
         self._climb = Climb()
         self._clean, self._refusals, self._caution = 0, 0, 1.0
         self._hold, self._settling = rate.first_look, False
+        self._anchor: Commitment | None = None
 
     @property
     def base(self) -> Commitment | None:
@@ -117,6 +118,8 @@ class Watch:
         if wrong > 0.5:
             return self._refuted(kept, window, wrong, left)
         self._clean += length
+        if self._clean >= self._long:
+            self._anchor = kept
         self.block_length = min(2 * self.block_length, max(20, self._horizon // 20))
         if self._settling:  # the agent finds back from a review: that says nothing of the margin
             self._settling = False
@@ -139,7 +142,13 @@ class Watch:
         self.commitment = None
         self._clean = self._refusals = 0
         self._caution = 1.0
+        self._anchor = None
         self._climb.start()
+
+    @property
+    def _long(self) -> int:
+        """How many rounds a commitment must have been right to be relied on."""
+        return max(1000, self._horizon // 50)
 
     def _look_again(self) -> None:
         self._settling = False
@@ -213,12 +222,18 @@ class Watch:
         """Leave a commitment that draws another response."""
         self._deny("commitment", wrong)
         self.commitment = None
-        if self._clean >= max(1000, self._horizon // 50):
+        if self._clean >= self._long:
             return "changed"  # it was right for long: old answers are about another agent
+        self._hear(kept.strategy, window)
+        if self._anchor is not None:  # was it a step too far, or does nothing hold any more?
+            self.commitment, self._anchor = self._anchor, None
+            self._clean = self._long
+            self._climb.start()
+            self._look_again()
+            return "kept"
         self._refusals += 1
         if self._search.certified is not None:
             self._search.refused()
-        self._hear(kept.strategy, window)
         self._caution = min(1.5 * self._caution, 16.0)
         if self._refusals < _REFUSALS:
             self.choose(left)
@@ -239,6 +254,7 @@ class Watch:
                 self._hold,
             ],
             "settling": self._settling,
+            "anchor": plain_commitment(self._anchor),
         }
 
     def restore(self, state: State) -> None:
@@ -248,3 +264,4 @@ class Watch:
         numbers = state["numbers"]
         self.block_length, self._clean, self._refusals, self._caution, self._hold = numbers
         self._settling = state["settling"]
+        self._anchor = restored_commitment(state["anchor"])
