@@ -31,7 +31,7 @@ _BEFORE, _DURING = (1, 6), (1, 1)
 _DOUBT = 0.01
 #: Old answers to ask again when one was denied; and denials that say that the agent has changed.
 _AFTER_DENIAL, _CHANGED = 2, 2
-#: Strategies asked again whose neighbours are not so soon.
+#: Strategies asked again whose neighbours rather are not so soon.
 _RECENT = 6
 #: Reviews in a horizon, at most; and how many times its cost the rounds between reviews are.
 _REVIEWS, _SPARED = 16, 20
@@ -108,7 +108,8 @@ class Review:
             self._new -= 1
             found = self._search.promising(kept, blur)
             if found is not None and found[1] * left > self._price * self._width * self._rounds:
-                return Question(found[0], _ACCURACY, "explore")
+                known = (self._search.cloud.asked == found[0]).all(axis=1).any()
+                return None if known else Question(found[0], _ACCURACY, "explore")
         return None
 
     def weigh(self, question: Question, answer: Answer, kept: Commitment) -> None:
@@ -153,9 +154,10 @@ class Review:
         cost = np.maximum(kept.value - utilities[own], 0.0) + 0.1 * self._width
         worth = np.maximum(_DOUBT * left * gain.sum(axis=1) - self._rounds * cost, 0.0)
         worth[~self._search.settled(_ACCURACY)] = 0.0
-        # What was held or asked lately says much about its neighbours too.
-        known = np.vstack([self._recent, kept.strategy])
-        worth *= np.linalg.norm(cloud.asked[:, None] - known, axis=2).min(axis=1)
+        # What is held or was asked lately says much about its neighbours too.
+        worth *= np.linalg.norm(cloud.asked - kept.strategy, axis=1)
+        recent = np.linalg.norm(cloud.asked[:, None] - self._recent, axis=2)
+        worth *= 0.1 + recent.min(axis=1, initial=1.0)
         best = int(np.argmax(worth))
         return cloud.asked[best].copy() if worth[best] > 0.0 else None
 
