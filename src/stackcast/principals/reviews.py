@@ -33,6 +33,8 @@ _DOUBT = 0.01
 _AFTER_DENIAL, _CHANGED = 2, 2
 #: Strategies asked again whose neighbours rather are not so soon.
 _RECENT = 6
+#: The weight of one of these where there is nothing else to ask.
+_AGAIN = 0.01
 #: Reviews in a horizon, at most; and how many times its cost the rounds between reviews are.
 _REVIEWS, _SPARED = 16, 20
 #: What a round of a question costs, in shares of the width of the payoffs: before a commitment, and
@@ -157,7 +159,7 @@ class Review:
         # What is held or was asked lately says much about its neighbours too.
         worth *= np.linalg.norm(cloud.asked - kept.strategy, axis=1)
         recent = np.linalg.norm(cloud.asked[:, None] - self._recent, axis=2)
-        worth *= 0.1 + recent.min(axis=1, initial=1.0)
+        worth *= _AGAIN + recent.min(axis=1, initial=1.0)
         best = int(np.argmax(worth))
         return cloud.asked[best].copy() if worth[best] > 0.0 else None
 
