@@ -4,7 +4,8 @@
     python -m benchmarks.principals rounds --games 20 --sizes 2 3 5 --compared 2
 
 The first writes all four tables and the figure to ``docs/principals.md``; the second runs one of
-queries, rounds, agents and horizons, in the size that is asked for. All seeds are fixed; games are those of the seeds 0, 1, 2, … with a regularity η ≥ 0.02 where rounds are counted.
+queries, rounds, agents and horizons, in the size that is asked for. All seeds are
+fixed; games are those of the seeds 0, 1, 2, … with a regularity η ≥ 0.02 where rounds are counted.
 """
 
 from __future__ import annotations

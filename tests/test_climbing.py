@@ -86,7 +86,7 @@ def test_a_step_that_fails_is_taken_back() -> None:
             taken_back += 1
             assert not np.array_equal(block.strategy, base)  # the step, and where it began
             np.testing.assert_array_equal(learner.result.strategy, base)
-    assert taken_back >= 2
+    assert taken_back >= 1
 
 
 def test_restored_in_the_middle_of_a_step_it_plays_the_same() -> None:
