@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,26 @@ def test_payoffs_that_change_are_noticed_and_learned_again() -> None:
     assert average(t, after, start=24_000) >= best - 0.1  # within 10% of the horizon
 
 
+def test_a_change_away_from_the_commitment_is_noticed_too() -> None:
+    # The commitment draws the same response afterwards; something else is worth far more.
+    payoffs = [[0.5, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    before = FiniteGame(payoffs, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    after = FiniteGame(payoffs, [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    agents = [Calibrated(game.agent_view, seed=0) for game in (before, after)]
+    learner = VersionSpace(before.principal_view, 120_000, seed=0)
+    played, earned = 0, 0.0
+    while played < 120_000:
+        block = learner.commit()
+        responses = agents[played >= 60_000].respond(block).responses
+        learner.observe(responses)
+        played += block.rounds
+        if played >= 72_000:  # a tenth of the horizon later
+            earned += float(after.principal_utilities(block.strategy)[responses].sum())
+    assert any(c.kind == "recheck" and c.round > 60_000 for c in learner.result.contradictions)
+    assert learner.result.response == 2
+    assert earned / 48_000 >= solve(after).value - 0.1
+
+
 def test_restored_is_uninterrupted() -> None:
     game = competing(3, 3, 1)
 
@@ -246,6 +267,14 @@ def test_bad_input_is_refused_in_one_sentence(arguments: dict[str, Any], field: 
         VersionSpace(view, **arguments)
     assert str(error.value).count(".") <= 3
     assert "\n" not in str(error.value)
+
+
+def test_a_view_with_nan_is_refused_in_one_sentence() -> None:
+    view = uniform(2, 2, 0).principal_view
+    payoffs = view.payoffs.copy()
+    payoffs[0, 1] = np.nan
+    with pytest.raises(InputError, match=r"^view: expected payoffs that are finite numbers"):
+        VersionSpace(dataclasses.replace(view, payoffs=payoffs), horizon=100)
 
 
 GAMES = [

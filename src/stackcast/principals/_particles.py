@@ -1,4 +1,4 @@
-"""Compiled walks in the space of payoffs that the answers allow, and what each point promises.
+"""Compiled walks in the space of payoffs that the answers allow.
 
 The version space is {W : low ≤ W ≤ high, h_i within ε_i of the halfspace W_y ≥ W_j for every answer
 y to h_i and every other action j}: ⟨h_i, d⟩ ≥ −ε_i‖d‖ with d = W_y − W_j, the norm taken within the
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stackcast._compiling import entry, inner, out_of_line
-from stackcast.regions._programs import best_commitment
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -234,37 +233,6 @@ def least_gaps(cloud: FloatArray, asked: FloatArray, labels: IntArray) -> FloatA
                 if j != labels[i]:
                     result[s, i] = min(result[s, i], utility[i, labels[i]] - utility[i, j])
     return result
-
-
-@entry
-def promises(
-    cloud: FloatArray,
-    U: FloatArray,
-    basis: FloatArray,
-    cuts: FloatArray,
-    margin: float,
-) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Return the best commitment with a margin under each point: strategies, responses, values.
-
-    ``U`` is the principal's payoffs scaled to [1, 2]; a value of 0 says that there is none.
-    """
-    size, m, k = cloud.shape
-    strategies = np.zeros((size, m))
-    responses = np.full(size, -1)
-    values = np.zeros(size)
-    others = np.ones(k, np.bool_)
-    for s in range(size):
-        W = cloud[s].copy()
-        projected = basis.T @ W
-        h, y, value, _, _, _ = best_commitment(
-            U, W, projected, margin, others, cuts, 1e-13, 0.0, False, others
-        )
-        if y >= 0:
-            for x in range(m):
-                strategies[s, x] = h[x]
-            responses[s] = y
-            values[s] = value
-    return strategies, responses, values
 
 
 @entry

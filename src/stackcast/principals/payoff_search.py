@@ -43,6 +43,8 @@ _AGREE, _MORE = 0.5, 0.3
 _SOLVES = 48
 #: How much farther from other regions the next certificate stays after a refusal, and at most.
 _GROWTH, _FARTHEST = 1.15, 2.2
+#: An answer is settled if this share of the cloud gives it nearby too.
+_SETTLED = 0.8
 #: Points whose best commitments are weighed against each other.
 _CANDIDATES = 12
 
@@ -207,6 +209,48 @@ class PayoffSearch:
         shares = np.stack([(answers == y).mean(axis=(0, 2)) for y in range(k)], axis=1)
         worth: FloatArray = (shares * self.view.utilities(strategies)).sum(axis=1)
         return worth, shares.argmax(axis=1)
+
+    def middle(self) -> Commitment:
+        """Return a commitment for want of a better one, and the worst that it may earn."""
+        points = self.cloud.promises_of(self.cloud.points[:8], 0.0).strategies
+        strategy: FloatArray = points.mean(axis=0)
+        utilities = self.view.utilities(strategy)
+        worst = int(np.argmin(utilities))
+        return Commitment(strategy, worst, float(utilities[worst]), math.nan)
+
+    def reconcile(self) -> None:
+        """Drop the answers that cannot all be right."""
+        for _ in range(20):
+            if self.cloud.drop(self.cloud.contradictions()[:2]):
+                return
+        self.cloud.forget()
+
+    def promising(self, kept: Commitment, blur: float) -> tuple[FloatArray, float] | None:
+        """Return the strategy whose answer may raise what ``kept`` earns most, and by how much.
+
+        The expectation of the gain over the cloud: of what points hold for best, how likely it is
+        that the answer is worth more.
+        """
+        sample = self.cloud.promises(2 * blur)
+        pool = sample.strategies[sample.responses >= 0]
+        if not len(pool):
+            return None
+        gain = np.maximum(self.view.utilities(pool) - kept.value, 0.0)
+        answers = self.cloud.answers(pool)
+        expected = gain[np.arange(len(pool)), answers].mean(axis=0)
+        best = int(np.argmax(expected))
+        return pool[best], float(expected[best])
+
+    def settled(self, blur: float) -> npt.NDArray[np.bool_]:
+        """Tell which answers the cloud would give again, even ``blur`` away from the strategy."""
+        asked, labels = self.cloud.asked, self.cloud.labels
+        basis = self.space.basis
+        steps = blur * np.vstack([basis.T, -basis.T])
+        near = np.maximum((asked[:, None] + steps).reshape(-1, asked.shape[1]), 0.0)
+        near /= near.sum(axis=1, keepdims=True)
+        again = self.cloud.answers(near).reshape(-1, len(asked), len(steps)) == labels[:, None]
+        sure: npt.NDArray[np.bool_] = again.mean(axis=(0, 2)) >= _SETTLED
+        return sure
 
     def refused(self) -> None:
         """Take back the certified commitment and look farther from the other regions."""

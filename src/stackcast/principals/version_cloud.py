@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stackcast._state import generator_state, restored_generator
-from stackcast.principals._particles import answers, least_gaps, promises, violations, walk
-from stackcast.regions._programs import unit_payoffs
+from stackcast.principals._particles import answers, least_gaps, violations, walk
+from stackcast.regions._programs import best_commitment, unit_payoffs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: Points solved for a question.
 SOLVED = 24
 _ALLOWED = 1e-9
+#: Payoffs in [0, 1] that differ by less are tied.
+_TIE = 1e-13
 
 
 class Promises(NamedTuple):
@@ -146,10 +148,30 @@ class VersionCloud:
 
     def promises_of(self, payoffs: FloatArray, margin: float) -> Promises:
         """Return the best commitment with a margin under each of some payoffs."""
-        found = promises(payoffs, self._unit, self._basis, self._cuts, margin)
+        strategies = np.zeros(payoffs.shape[:2])
+        responses = np.full(len(payoffs), -1)
+        values = np.full(len(payoffs), -np.inf)
+        everyone = np.ones(payoffs.shape[2], dtype=np.bool_)
+        projected = self._basis.T @ payoffs
+        # Called from here and not from compiled code, which would compile the programs anew.
+        for i, W in enumerate(payoffs):
+            h, y, value, *_ = best_commitment(
+                self._unit,
+                W,
+                projected[i],
+                margin,
+                everyone,
+                self._cuts,
+                1e-13,
+                0.0,
+                False,
+                everyone,
+            )
+            if y >= 0:
+                strategies[i], responses[i] = h, y
+                values[i] = self._least + (value - 1.0) * self._width
         self.solves += len(payoffs)
-        values = np.where(found[1] >= 0, self._least + (found[2] - 1.0) * self._width, -np.inf)
-        return Promises(payoffs, found[0], found[1], values)
+        return Promises(payoffs, strategies, responses, values)
 
     def climb(self, margin: float, beat: float, rounds: int) -> Promises:
         """Return promises of points that walked, each keeping the best place that it found.
