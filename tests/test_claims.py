@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
 import sys
 from pathlib import Path
 
@@ -116,7 +117,11 @@ def test_a_claim_that_is_none_is_one_sentence(
 def test_ctrl_c_ends_all_processes_without_a_traceback(tmp_path: Path) -> None:
     code = "from stackcast.cli import main; main()"
     child = pexpect.spawn(
-        sys.executable, ["-c", code, "verify", "--workers", "2"], timeout=120, encoding="utf-8"
+        sys.executable,
+        ["-c", code, "verify", "--workers", "2"],
+        timeout=120,
+        encoding="utf-8",
+        env={**os.environ, "TERM": "xterm-256color"},
     )
     child.expect("claims")
     child.sendintr()

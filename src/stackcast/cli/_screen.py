@@ -65,7 +65,7 @@ def compiling_said() -> Iterator[None]:
 
         def on_start(self, _: object) -> None:
             if not self.said:
-                print("stackcast: compiling; only the first run needs this …", file=sys.stderr)
+                print("stackcast: compiling, first run only …", file=sys.stderr)
                 self.said = True
 
         def on_end(self, _: object) -> None:
