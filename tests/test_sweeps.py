@@ -208,7 +208,7 @@ def test_a_kill_loses_at_most_the_plays_under_way(tmp_path: Path, visitors: dict
             start_new_session=True,
         )
         deadline = time.monotonic() + 60
-        while len(list(folder.glob("part-*"))) <= seen and time.monotonic() < deadline:
+        while len(list(folder.glob("part-*.parquet"))) <= seen and time.monotonic() < deadline:
             time.sleep(0.02)
         time.sleep(rng.uniform(0.0, 0.2))
         os.killpg(process.pid, signal.SIGKILL)
