@@ -16,11 +16,11 @@ test: .venv/.for-developers
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto --quiet
+	$(BIN)/pytest -n auto
 
 # What takes minutes: run before a release.
 test-slow: .venv/.for-developers
-	$(BIN)/pytest -n auto --quiet -m slow
+	$(BIN)/pytest -n auto -m slow
 
 # Break each formula on purpose and see the test that guards it fail.
 bite: .venv/.for-developers
