@@ -11,8 +11,9 @@ question is one of two:
   answer is expected to refute most of them.
 
 A point is promising if under it some robust commitment beats the best certified value by more than
-the tolerance. When none is, points climb in search of promises; when they find none the search
-ends. That is evidence, not proof, that nothing more is to be gained.
+the tolerance. When none is, points climb a little in search of promises; when they find none the
+search ends: what is left is too unlikely. That is evidence, not proof, that nothing more is to be
+gained.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 from stackcast._random import stream
 from stackcast.principals.certificates import certified_radius, corner_points, fitted_simplex
 from stackcast.principals.questions import Question
-from stackcast.principals.version_cloud import SOLVED, VersionCloud
+from stackcast.principals.version_cloud import VersionCloud
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,8 +40,12 @@ if TYPE_CHECKING:
 
 #: Certify when this share of the promising points agrees and no larger share promises more.
 _AGREE, _MORE = 0.5, 0.3
-#: Solves for each question, climbs included.
-_SOLVES = 48
+#: Steps up that points take in search of a promise before the search ends.
+_CLIMBS = 2
+#: Promising points to weigh a question by, as far as some near those found promise as well.
+_ENOUGH = 12
+#: Mixtures of promising strategies that are weighed beside them, for each response.
+_MIXTURES = 12
 #: How much farther from other regions the next certificate stays after a refusal, and at most.
 _GROWTH, _FARTHEST = 1.15, 2.2
 #: An answer is settled if this share of the cloud gives it nearby too.
@@ -298,15 +303,19 @@ class PayoffSearch:
                 self._left = list(range(len(points)))
                 return None
         if not promising.any():
-            sample = self._climbed(keep, beat)
+            sample = self.cloud.climb(keep, beat, _CLIMBS)
+            self.upper_bound = max(self.upper_bound, float(sample.values.max()))
             promising = sample.values > beat
             if not promising.any():
                 self.finished = True
                 return None
-        pool = sample.strategies[promising]
+        found = sample.where(promising)
+        if len(found.values) < _ENOUGH:
+            found = self.cloud.more_like(found, keep, beat)
+        pool = np.vstack([found.strategies, self._mixtures(found)])
         if candidate is not None and candidate.value > beat:
             pool = np.vstack([pool, candidate.strategy])
-        return pool[self._most_telling(pool, sample.payoffs[promising])]
+        return pool[self._most_telling(pool, found.payoffs)]
 
     def _centre(self, sample: Promises, promising: npt.NDArray[np.bool_]) -> FloatArray:
         """Return the mean of the promising payoffs, or one of them if the mean is not allowed."""
@@ -325,15 +334,20 @@ class PayoffSearch:
             kept += (theirs == y).mean(axis=0) * (all_ == y).mean(axis=0)
         return int(np.argmin(kept + 1e-6 * self.cloud.rng.random(len(pool))))
 
-    def _climbed(self, keep: float, beat: float) -> Promises:
-        found = self.cloud.climb(keep, beat, 2)
-        while found.values.max() <= beat:
-            spare = _SOLVES * len(self.cloud.labels) - self.cloud.solves
-            if spare < 2 * SOLVED:
-                break
-            found = self.cloud.climb(keep, beat, min(40, spare // SOLVED))
-        self.upper_bound = max(self.upper_bound, float(found.values.max()))
-        return found
+    def _mixtures(self, found: Promises) -> FloatArray:
+        """Return mixtures of strategies that promise by the same response.
+
+        Each promises as much by that response. What is best under one point lies at the end of a
+        region; what lies between is in the regions of more points, so that its answer tells more.
+        """
+        parts = [np.zeros((0, found.strategies.shape[1]))]
+        for response in np.unique(found.responses):
+            same = found.strategies[found.responses == response]
+            if len(same) > 1:
+                parts.append(same.mean(axis=0, keepdims=True))
+                weights = self.cloud.rng.dirichlet(np.full(len(same), 0.5), size=_MIXTURES)
+                parts.append(weights @ same)
+        return np.vstack(parts)
 
     def _corners(self, strategy: FloatArray, radius: float) -> FloatArray:
         """Return the corner points, drawn towards the strategy where they leave the space."""

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     IntArray = npt.NDArray[np.int64]
 
 #: Points solved for a question.
-SOLVED = 24
+_SOLVED = 24
+#: Steps to a point near another.
+_NEAR = 4
+#: Up to this many answers the points walk longer.
+_WALKED = 200
 _ALLOWED = 1e-9
 #: Payoffs in [0, 1] that differ by less are tied.
 _TIE = 1e-13
@@ -33,6 +37,24 @@ class Promises(NamedTuple):
     strategies: FloatArray
     responses: IntArray
     values: FloatArray
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> Promises:
+        """Return some of them."""
+        return Promises(
+            self.payoffs[chosen],
+            self.strategies[chosen],
+            self.responses[chosen],
+            self.values[chosen],
+        )
+
+    def joined(self, other: Promises) -> Promises:
+        """Return these and others."""
+        return Promises(
+            np.concatenate([self.payoffs, other.payoffs]),
+            np.concatenate([self.strategies, other.strategies]),
+            np.concatenate([self.responses, other.responses]),
+            np.concatenate([self.values, other.values]),
+        )
 
 
 class VersionCloud:
@@ -67,9 +89,15 @@ class VersionCloud:
         self._basis = np.ascontiguousarray(space.basis)
         self._cuts = space.cuts
         self._size = max(40, 2 * m * k)
-        self._steps = max(12, m * k // 2)  # of each point after an answer
         self.solves = 0
         self.forget()
+
+    @property
+    def _steps(self) -> int:
+        """Steps of each point after an answer: many as long as there are few answers to check."""
+        m, k = self.view.payoffs.shape
+        often = min(4.0, max(1.0, _WALKED / max(len(self.labels), 1)))
+        return int(often * max(12, m * k // 2))
 
     def forget(self) -> None:
         """Drop all answers."""
@@ -143,7 +171,7 @@ class VersionCloud:
     def promises(self, margin: float, which: IntArray | None = None) -> Promises:
         """Return what some points of the cloud promise, in the principal's units."""
         if which is None:
-            which = self.rng.permutation(self._size)[:SOLVED]
+            which = self.rng.permutation(self._size)[:_SOLVED]
         return self.promises_of(self.points[which], margin)
 
     def promises_of(self, payoffs: FloatArray, margin: float) -> Promises:
@@ -179,7 +207,7 @@ class VersionCloud:
         Uniform points miss what is promised in thin places; these look for it, and stop when one
         promises more than ``beat``.
         """
-        start = self.points[self.rng.permutation(self._size)[:SOLVED]].copy()
+        start = self.points[self.rng.permutation(self._size)[:_SOLVED]].copy()
         self._walk(start, self._steps // 2)
         best = self.promises_of(start, margin)
         for _ in range(rounds):
@@ -196,6 +224,13 @@ class VersionCloud:
                 np.where(better, new.values, best.values),
             )
         return best
+
+    def more_like(self, found: Promises, margin: float, beat: float) -> Promises:
+        """Return promises above ``beat``, those of points near the given ones included."""
+        near = found.payoffs[np.arange(_SOLVED) % len(found.values)].copy()
+        self._walk(near, _NEAR)
+        new = self.promises_of(near, margin)
+        return found.joined(new.where(new.values > beat))
 
     def answers(self, strategies: FloatArray, payoffs: FloatArray | None = None) -> IntArray:
         """Return the best response to each strategy (columns) under each of the payoffs (rows)."""
