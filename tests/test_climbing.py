@@ -19,53 +19,75 @@ if TYPE_CHECKING:
 BASE = Commitment(np.array([0.4, 0.6]), 1, 0.5, 0.0)
 
 
+#: What the steps here promise, and the standard error of what they earn.
+PROMISED, ERROR = 0.01, 0.001
+
+
 def stepping(*, jump: bool = False) -> Climb:
     climb = Climb()
-    climb.leave(BASE, jump=jump)
+    climb.leave(BASE, PROMISED, jump=jump)
     return climb
 
 
-@pytest.mark.parametrize("shares", [[0.5], [0.1, 0.14], [0.02, 0.04], [0.0, 0.05]])
-def test_a_share_of_others_that_is_large_or_rises_fails(shares: list[float]) -> None:
+@pytest.mark.parametrize(
+    "gains",
+    [
+        [-0.05],  # far less than the base at once
+        [0.0, -0.003],  # less than the base by more than chance
+        [0.009, 0.001],  # what is lost rises
+        [0.002, 0.002, 0.002, 0.002, 0.002],  # too little for too long
+    ],
+)
+def test_a_step_that_earns_less_or_less_and_less_fails(gains: list[float]) -> None:
     climb = stepping()
-    verdicts = [climb.judge(share) for share in shares]
-    assert verdicts == [None] * (len(shares) - 1) + [False]
+    verdicts = [climb.judge(gain, ERROR) for gain in gains]
+    assert verdicts == [None] * (len(gains) - 1) + [False]
 
 
-@pytest.mark.parametrize("shares", [[0.1, 0.05, 0.02], [0.02, 0.02, 0.02], [0.003, 0.004]])
-def test_a_share_of_others_that_stays_low_or_falls_holds(shares: list[float]) -> None:
+@pytest.mark.parametrize("gains", [[-0.01, 0.002, 0.005], [0.006, 0.006, 0.006], [0.009, 0.0095]])
+def test_a_step_that_earns_more_holds(gains: list[float]) -> None:
     climb = stepping()
-    verdicts = [climb.judge(share) for share in shares]
-    assert verdicts == [None] * (len(shares) - 1) + [True]
+    verdicts = [climb.judge(gain, ERROR) for gain in gains]
+    assert verdicts == [None] * (len(gains) - 1) + [True]
     assert climb.base is None
+
+
+def test_other_responses_that_cost_nothing_do_not_fail_a_step() -> None:
+    # The error is that of a share of others: what counts is what the rounds earn.
+    climb = stepping()
+    assert [climb.judge(PROMISED, 0.05) for _ in range(2)] == [None, True]
 
 
 def test_steps_that_fail_shrink_until_none_is_taken() -> None:
     climb = Climb()
     failed = 0
     while climb.step >= LAST:
-        climb.leave(BASE, jump=False)
-        assert climb.judge(0.9) is False
+        climb.leave(BASE, PROMISED, jump=False)
+        assert climb.judge(-0.5, ERROR) is False
+        climb.fail()
+        assert climb.base is None
         failed += 1
         assert failed <= 5  # what steps that fail may cost is bounded
     jumps = Climb()
     while jumps.jumps > 0:
-        jumps.leave(BASE, jump=True)
-        assert jumps.judge(0.9) is False
+        jumps.leave(BASE, PROMISED, jump=True)
+        assert jumps.judge(-0.5, ERROR) is False
+        jumps.fail()
     assert jumps.step == Climb().step
 
 
 def test_steps_that_hold_grow_only_until_one_has_failed() -> None:
     climb = stepping()
     first = climb.step
-    climb.judge(0.0)
-    assert climb.judge(0.0)
+    climb.judge(PROMISED, ERROR)
+    assert climb.judge(PROMISED, ERROR)
     assert climb.step == 2 * first
-    climb.leave(BASE, jump=False)
-    assert climb.judge(0.5) is False
-    climb.leave(BASE, jump=False)
-    climb.judge(0.0)
-    assert climb.judge(0.0)
+    climb.leave(BASE, PROMISED, jump=False)
+    assert climb.judge(-0.5, ERROR) is False
+    climb.fail()
+    climb.leave(BASE, PROMISED, jump=False)
+    climb.judge(PROMISED, ERROR)
+    assert climb.judge(PROMISED, ERROR)
     assert climb.step == first
 
 

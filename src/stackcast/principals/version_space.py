@@ -261,7 +261,8 @@ class VersionSpace:
         """Ask the next question of the review, or return to the commitment."""
         self._question = self._review.question(kept, self._watch.blur(self._left), self._left)
         if self._question is None:
-            self._watch.resume(self._left, surprised=self._review.surprised)
+            review = self._review
+            self._watch.resume(self._left, surprised=review.surprised, trial=review.trial)
 
     def _held(self, responses: npt.NDArray[np.int64]) -> None:
         """Learn from a piece of the commitment."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from stackcast.principals.climbing import LAST, Climb
-from stackcast.principals.payoff_search import plain_commitment, restored_commitment
+from stackcast.principals.payoff_search import Commitment, plain_commitment, restored_commitment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stackcast._state import State
     from stackcast._validation import FloatArray
     from stackcast.principals.guessed_rate import GuessedRate
-    from stackcast.principals.payoff_search import Commitment, PayoffSearch
+    from stackcast.principals.payoff_search import PayoffSearch
 
     Outcome = Literal["kept", "changed", "lost"]
 
@@ -28,8 +28,12 @@ _REFUSALS = 4
 _WORTH, _CONFUSION = 0.002, 300.0
 #: A gain that is worth a jump, in the same shares.
 _JUMP = 0.005
-#: A share of other responses at which a margin is too small.
-_SMALL = 0.04
+#: What other responses may cost before a margin is too small, in the same shares.
+_SMALL = 0.01
+#: The share of other responses up to which a piece says that a commitment is right.
+_CLEAN = 0.1
+#: How near the other region is when a step has failed: in shares of the step, and at least.
+_NEAR, _NEAREST = 0.5, 0.005
 
 
 class Watch:
@@ -65,6 +69,10 @@ class Watch:
         self._clean, self._refusals, self._caution = 0, 0, 1.0
         self._hold, self._settling = rate.first_look, False
         self._anchor: Commitment | None = None
+        self._earned = -math.inf
+        self._before: tuple[Commitment, float] | None = None
+        self._tried: tuple[Commitment, float] | None = None
+        self._least, self._trial = math.inf, False
 
     @property
     def base(self) -> Commitment | None:
@@ -84,15 +92,22 @@ class Watch:
     def choose(self, left: int) -> None:
         """Commit to what is expected to earn most."""
         self.commitment = self.likeliest(left)
-        self._clean = 0
+        self._clean, self._before = 0, None
         self._climb.start()
         self._look_again()
 
-    def resume(self, left: int, *, surprised: bool) -> None:
-        """Go on after a review, with something else if it has shown that this is worth more."""
+    def resume(self, left: int, *, surprised: bool, trial: Commitment | None) -> None:
+        """Go on after a review, with something else if it has shown that this is worth more.
+
+        ``trial`` denies an old answer: if it holds, the agent has changed.
+        """
         assert self.commitment is not None
         self.block_length = min(self.block_length, 4 * self._rate.first_look)
         self._settling = True
+        if trial is not None:
+            self._leave(self.commitment, trial, jump=True)
+            self._trial = True
+            return
         if not surprised:
             return
         found = self._search.likeliest(self.blur(left))
@@ -112,24 +127,32 @@ class Watch:
         kept = self.commitment
         length, window = len(responses), responses[len(responses) // 2 :]
         wrong = float((window != kept.response).mean())
+        earned = self._search.view.utilities(kept.strategy)[window] / self._width
         if self._climb.base is not None:
-            self._judge(kept, window, wrong, left)
-            return "kept"
+            return self._judge(kept, window, earned, left)
+        mean, error = _mean(earned)
         if wrong > 0.5:
-            return self._refuted(kept, window, wrong, left)
-        self._clean += length
+            if self._refusals < _REFUSALS or mean < self._least:
+                return self._refuted(kept, window, mean, left)
+            kept = self.commitment = self._drawn(kept, window)
+        self._clean = self._clean + length if wrong <= _CLEAN else 0
         if self._clean >= self._long:
             self._anchor = kept
         self.block_length = min(2 * self.block_length, max(20, self._horizon // 20))
         if self._settling:  # the agent finds back from a review: that says nothing of the margin
             self._settling = False
             return "kept"
+        if self._before is not None and mean + 2 * error < self._before[1]:
+            self._take_back(kept, window, self._before[0])
+            return "kept"
+        self._earned = mean
         first_look = self._rate.first_look
         if length >= first_look:
-            self._refusals = 0
-            self._hear(kept.strategy, window)
+            self._refusals, self._tried = 0, None
+            if not self._hear(kept.strategy, window) and self._anchor is not None:
+                return "changed"
         if length >= 4 * first_look:
-            if wrong <= _SMALL:
+            if kept.value / self._width - self._earned <= _SMALL:
                 self._step_from(kept, left)
             else:
                 self._caution = min(1.5 * self._caution, 16.0)
@@ -142,7 +165,7 @@ class Watch:
         self.commitment = None
         self._clean = self._refusals = 0
         self._caution = 1.0
-        self._anchor = None
+        self._anchor = self._before = None
         self._climb.start()
 
     @property
@@ -155,26 +178,57 @@ class Watch:
         self.block_length = self._rate.first_look
 
     def _leave(self, kept: Commitment, found: Commitment, *, jump: bool) -> None:
-        self._climb.leave(kept, jump=jump)
+        self._trial = False
+        self._climb.leave(kept, (found.value - kept.value) / self._width, jump=jump)
         self.commitment = found
         self._look_again()
 
     def _judge(
-        self, kept: Commitment, window: npt.NDArray[np.int64], wrong: float, left: int
-    ) -> None:
+        self, kept: Commitment, window: npt.NDArray[np.int64], earned: FloatArray, left: int
+    ) -> Outcome:
         """Trust a step, take it back, or wait."""
-        base, holds = self._climb.base, self._climb.judge(wrong)
+        base = self._climb.base
+        assert base is not None
+        mean, error = _mean(earned)
+        holds = self._climb.judge(mean - self._earned, error)
         if holds is False:
-            self._deny("step", wrong)
-            self._hear(kept.strategy, window)
-            self.commitment, self._climb.base = base, None
-            self._look_again()
-            return
+            self._take_back(kept, window, base)
+            return "kept"
         self.block_length *= 2
+        if holds and self._trial:
+            return "changed"
         if holds:
-            self._clean = 0
-            self._hear(kept.strategy, window)
+            self._before = base, self._earned
+            self._clean, self._earned = 0, mean
+            if not self._hear(kept.strategy, window) and self._anchor is not None:
+                return "changed"
             self._step_from(kept, left)
+        return "kept"
+
+    def _take_back(self, kept: Commitment, window: npt.NDArray[np.int64], base: Commitment) -> None:
+        """Return to where a step began that earns less."""
+        self._deny("step", float((window != kept.response).mean()))
+        self._climb.fail()
+        self._hear(kept.strategy, window)
+        self._hear_facet(kept, base, window)
+        self.commitment, self._before, self._clean = base, None, 0
+        self._settling = True
+        self.block_length = 2 * self._rate.first_look
+
+    def _hear_facet(
+        self, kept: Commitment, base: Commitment, window: npt.NDArray[np.int64]
+    ) -> None:
+        """Add that a step which failed has come near the region of the response that it drew."""
+        counts = np.bincount(window, minlength=self._search.view.payoffs.shape[1])
+        counts[base.response] = 0
+        other = int(np.argmax(counts))
+        if counts[other] < _CLEAN * len(window):
+            return
+        near = _NEAR * float(np.linalg.norm(kept.strategy - base.strategy))
+        cloud = self._search.cloud
+        last = np.array([len(cloud.labels)])
+        if not cloud.add(kept.strategy, other, max(near, _NEAREST)) and not cloud.drop(last):
+            self._search.reconcile()
 
     def _step_from(self, kept: Commitment, left: int) -> None:
         """Take a step towards what the cloud's centre holds for best, or beyond."""
@@ -198,13 +252,17 @@ class Watch:
         worth = self._search.worth(np.array([found.strategy, kept.strategy]), blur)[0]
         if worth[0] - worth[1] > self._width * max(_WORTH, _CONFUSION / max(left, 1)):
             self._deny("margin", math.nan)
-            self.commitment, self._clean = found, 0
+            self.commitment, self._clean, self._before = found, 0, None
             self._hold = min(2 * self._hold, self._horizon // 20)
             self._climb.start()
             self._look_again()
 
-    def _hear(self, strategy: FloatArray, window: npt.NDArray[np.int64]) -> None:
-        """Add what the answers of a piece say: each frequent one, as surely as it is frequent."""
+    def _hear(self, strategy: FloatArray, window: npt.NDArray[np.int64]) -> bool:
+        """Add what the answers of a piece say: each frequent one, as surely as it is frequent.
+
+        False says that they cannot be reconciled with the answers before.
+        """
+        agrees = True
         cloud = self._search.cloud
         counts = np.bincount(window, minlength=self._search.view.payoffs.shape[1])
         for y in np.flatnonzero(counts >= 0.05 * len(window)):
@@ -215,31 +273,48 @@ class Watch:
             if not cloud.add(strategy, int(y), accuracy):
                 self._deny("answers", math.nan)
                 self._search.reconcile()
+                agrees = False
+        return agrees
 
     def _refuted(
-        self, kept: Commitment, window: npt.NDArray[np.int64], wrong: float, left: int
+        self, kept: Commitment, window: npt.NDArray[np.int64], earned: float, left: int
     ) -> Outcome:
         """Leave a commitment that draws another response."""
-        self._deny("commitment", wrong)
+        self._deny("commitment", float((window != kept.response).mean()))
         self.commitment = None
         if self._clean >= self._long:
             return "changed"  # it was right for long: old answers are about another agent
         self._hear(kept.strategy, window)
         if self._anchor is not None:  # was it a step too far, or does nothing hold any more?
-            self.commitment, self._anchor = self._anchor, None
+            self.commitment, self._anchor, self._before = self._anchor, None, None
             self._clean = self._long
             self._climb.start()
             self._look_again()
             return "kept"
         self._refusals += 1
+        if self._tried is None or earned > self._tried[1]:
+            self._tried = self._drawn(kept, window), earned
         if self._search.certified is not None:
             self._search.refused()
         self._caution = min(1.5 * self._caution, 16.0)
         if self._refusals < _REFUSALS:
             self.choose(left)
             return "kept"
-        self._refusals = 0
+        if self._refusals == _REFUSALS:  # what earned most is known at least
+            self.commitment, best = self._tried
+            self._least = best - _SMALL
+            self._clean, self._before = 0, None
+            self._climb.start()
+            self._look_again()
+            return "kept"
+        self._refusals, self._tried = 0, None
         return "lost"
+
+    def _drawn(self, kept: Commitment, window: npt.NDArray[np.int64]) -> Commitment:
+        """Return the commitment with the response that it draws."""
+        drawn = int(np.argmax(np.bincount(window)))
+        value = float(self._search.view.utilities(kept.strategy)[drawn])
+        return Commitment(kept.strategy, drawn, value, math.nan)
 
     def state(self) -> State:
         """Return the commitment and how it went."""
@@ -255,6 +330,10 @@ class Watch:
             ],
             "settling": self._settling,
             "anchor": plain_commitment(self._anchor),
+            "earned": [self._earned, self._least],
+            "trial": self._trial,
+            "before": _plain(self._before),
+            "tried": _plain(self._tried),
         }
 
     def restore(self, state: State) -> None:
@@ -265,3 +344,24 @@ class Watch:
         self.block_length, self._clean, self._refusals, self._caution, self._hold = numbers
         self._settling = state["settling"]
         self._anchor = restored_commitment(state["anchor"])
+        self._earned, self._least = state["earned"]
+        self._trial = state["trial"]
+        self._before, self._tried = _restored(state["before"]), _restored(state["tried"])
+
+
+def _mean(earned: FloatArray) -> tuple[float, float]:
+    """Return the mean of what rounds earned, and its standard error."""
+    return float(earned.mean()), float(earned.std()) / math.sqrt(len(earned))
+
+
+def _plain(known: tuple[Commitment, float] | None) -> State | None:
+    """Return a commitment and what it earned as plain state."""
+    return None if known is None else {"kept": plain_commitment(known[0]), "earned": known[1]}
+
+
+def _restored(state: State | None) -> tuple[Commitment, float] | None:
+    """Return what :func:`_plain` was given."""
+    if state is None:
+        return None
+    kept = restored_commitment(state["kept"])
+    return None if kept is None else (kept, state["earned"])
