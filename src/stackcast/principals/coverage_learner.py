@@ -7,6 +7,9 @@ r(t) = c·√(log(n²t)/t) with c low at first, and what contradicts it doubles 
 An answer may be wrong, but hardly by much: a calibrated attacker errs among targets that are nearly
 best, and a bound that is a little too high shows when the resources are spent and some target is
 attacked all the same. Then every bound is taken back a little and the squeeze goes on.
+
+Towards the end of the horizon the commitment moves inwards until its answers prove a margin. Before
+that a certificate would be lost with the next move, and a margin costs something in every round.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ _BELOW = 0.02
 _LATE = 0.85
 #: The share of attacks as they should be that is worth asking for a certificate.
 _FIRM = 0.75
-#: A certificate is given up after a block if a smaller share of attacks is as it should be.
+#: A certificate is given up if a smaller share of attacks is as it should be for a block.
 _REFUSED = 0.6
 #: How far the commitment moves inwards for a certificate, at least.
 _INWARDS = 0.01
@@ -154,7 +157,7 @@ class CoverageLearner:
             asked = self._question
             rounds, _ = self._timing.next_piece(self._heard, asked.accuracy, self._longest(asked))
             if asked.phase == "certify" and not len(self._heard):
-                rounds = min(rounds, self._block())
+                rounds = min(rounds, _GLIMPSE)
             return Block(asked.strategy, max(rounds, 1), asked.phase)
         assert self._commitment is not None
         rounds = self._block() - len(self._heard)
@@ -195,7 +198,8 @@ class CoverageLearner:
         asked, kept, played = self._question, self._commitment, len(self._heard)
         if asked is None or kept is None or asked.phase != "certify":
             return False
-        return float((self._heard[played // 2 :] == kept.response).mean()) < _REFUSED
+        least = _REFUSED if played >= self._block() else _LEFT
+        return float((self._heard[played // 2 :] == kept.response).mean()) < least
 
     def _answer(self) -> Answer | None:
         """Return the answer to the question if it is sure by now."""
