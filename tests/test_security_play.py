@@ -181,9 +181,31 @@ def test_the_learner_finds_the_optimum_against_a_best_responder() -> None:
         t = sc.play(principal, BestResponse(game.agent_view), 50_000, game)
         assert sc.audit(t, game, profile=False).regret < 0.02
         result = principal.result
-        if result.certified and result.response is not None:
-            true = sc.BestResponseRegions(game).margin(result.strategy, result.response)
-            assert true >= result.margin
+        assert result.certified
+        assert result.response is not None
+        assert sc.solve(game).value - result.value < 0.02
+        assert (
+            sc.BestResponseRegions(game).margin(result.strategy, result.response) >= result.margin
+        )
+
+
+@pytest.mark.parametrize("family", ["independent", "near-equal"])
+def test_the_learner_ends_with_a_margin_against_a_calibrated_attacker(family: str) -> None:
+    for seed in range(2):
+        game = (
+            generators.near_equal_security(4, seed)
+            if family == "near-equal"
+            else generators.security(4, 1, seed)
+        ).normalised()
+        principal = CoverageLearner(game.principal_view, 40_000, seed)
+        sc.play(principal, Calibrated(game.agent_view, seed=seed), 40_000, forecasts=False)
+        result = principal.result
+        assert result.certified
+        assert result.response is not None
+        assert result.margin > 0
+        assert (
+            sc.BestResponseRegions(game).margin(result.strategy, result.response) >= result.margin
+        )
 
 
 def test_the_learner_notices_another_attacker() -> None:

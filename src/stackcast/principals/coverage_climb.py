@@ -38,11 +38,6 @@ class CoverageClimb:
         self._step, self._rest, self._waited, self._mode = _FIRST, 1, 0, _HOLD
 
     @property
-    def holding(self) -> bool:
-        """Whether the coverage is the one that was found best so far."""
-        return self._mode == _HOLD
-
-    @property
     def recovering(self) -> bool:
         """Whether the attacker is being led back to its target."""
         return self._mode == _RECOVER
@@ -76,12 +71,6 @@ class CoverageClimb:
             self._waited += 1
             if self._waited >= self._rest:
                 self.coverage, self._mode = min(1.0, self._held + self._step), _TRY
-        return self.coverage
-
-    def fall(self, by: float) -> float:
-        """Return less coverage: at the one that is held, others are attacked too easily."""
-        self._held = max(0.0, self._held - by)
-        self._retreat(self._held)
         return self.coverage
 
     def _retreat(self, coverage: float) -> None:

@@ -7,6 +7,9 @@ r(t) = c·√(log(n²t)/t) with c low at first, and what contradicts it doubles 
 An answer may be wrong, but hardly by much: a calibrated attacker errs among targets that are nearly
 best, and a bound that is a little too high shows when the resources are spent and some target is
 attacked all the same. Then every bound is taken back a little and the squeeze goes on.
+
+Towards the end of the horizon the commitment moves inwards until its answers prove a margin. Before
+that a certificate would be lost with the next move, and a margin costs something in every round.
 """
 
 from __future__ import annotations
@@ -37,14 +40,20 @@ _CONSTANT, _LARGEST_CONSTANT = 0.01, 1.0
 _UNKNOWN = 0.05
 #: How far the first commitment stays below the proven coverage of its target.
 _BELOW = 0.02
-#: A certificate is given up after so many rounds if a smaller share of attacks is as it should be.
-_SOON, _REFUSED = 100, 0.8
+#: The share of the horizon after which the commitment is settled and certified.
+_LATE = 0.85
+#: The share of attacks as they should be that is worth asking for a certificate.
+_FIRM = 0.75
+#: A certificate is given up if a smaller share of attacks is as it should be for a block.
+_REFUSED = 0.6
+#: How far the commitment moves inwards for a certificate, at least.
+_INWARDS = 0.01
+#: A share of attacks as they should be that grows by so much from block to block is left to grow.
+_COMING = 0.05
 #: A target with this share of the attacks, beside the one that is meant, is covered too little.
 _STRAY = 0.05
 #: The share of the resources that stays unknown, so that coverage can still be moved.
 _KEPT = 0.02
-#: A commitment with no larger share of other attacks is worth a certificate, so many times.
-_FIRM, _ATTEMPTS = 0.02, 3
 #: Rounds of a block after which it is given up if no larger share of attacks is as it should be.
 _GLIMPSE, _LEFT = 50, 0.1
 #: Retreats in a row that may fail before the search is opened again.
@@ -100,7 +109,8 @@ class CoverageLearner:
         self._commitment: Commitment | None = None
         self._proof: tuple[FloatArray, float] | None = None
         self._climb = CoverageClimb()
-        self._clean = self._falls = self._attempts = self._spent = 0
+        self._clean = self._falls = self._spent = 0
+        self._settling = math.nan
 
     @property
     def view(self) -> PrincipalView:
@@ -147,7 +157,7 @@ class CoverageLearner:
             asked = self._question
             rounds, _ = self._timing.next_piece(self._heard, asked.accuracy, self._longest(asked))
             if asked.phase == "certify" and not len(self._heard):
-                rounds = min(rounds, _SOON)
+                rounds = min(rounds, _GLIMPSE)
             return Block(asked.strategy, max(rounds, 1), asked.phase)
         assert self._commitment is not None
         rounds = self._block() - len(self._heard)
@@ -179,19 +189,17 @@ class CoverageLearner:
         if question.phase == "explore" or kept is None:
             self._search.tell(question.strategy, answer.response)
         elif answer.response == kept.response and not refused:
-            self._attempts += 1
             self._proof = question.strategy, answer.accuracy
         else:
-            self._attempts += 1
-            less = self._climb.fall(by=self._margin / 2)
-            self._commitment = self._search.commitment(kept.response, less)
+            self._lower(kept)
 
     def _refusing(self) -> bool:
         """Tell whether the certificate that is being asked for is refused by now."""
         asked, kept, played = self._question, self._commitment, len(self._heard)
-        if asked is None or kept is None or asked.phase != "certify" or played < _SOON:
+        if asked is None or kept is None or asked.phase != "certify":
             return False
-        return float((self._heard[played // 2 :] == kept.response).mean()) < _REFUSED
+        least = _REFUSED if played >= self._block() else _LEFT
+        return float((self._heard[played // 2 :] == kept.response).mean()) < least
 
     def _answer(self) -> Answer | None:
         """Return the answer to the question if it is sure by now."""
@@ -238,15 +246,15 @@ class CoverageLearner:
     def _next(self) -> None:
         """Ask on, or commit."""
         search = self._search
-        late = self._spent > self._horizon // 5
+        slow = self._spent > self._horizon // 5
         squeezed = search.unknown <= _UNKNOWN * search.resources or search.finished
-        if search.best < 0 or not (squeezed or late):
+        if search.best < 0 or not (squeezed or slow):
             self._question = search.question()
             return
         kept = self._plan()
         self._commitment = kept
         self._climb.start(float(kept.strategy[kept.response]))
-        self._attempts = self._spent = 0
+        self._spent, self._settling = 0, math.nan
 
     def _plan(self) -> Commitment:
         """Return the best commitment, each target a step below what is proven for it."""
@@ -279,11 +287,14 @@ class CoverageLearner:
         if wrong <= 0.5:
             self._clean += len(attacks)
             self._falls = 0
-        elif self._climb.recovering:
+        elif self._climb.recovering or not math.isnan(self._settling):
             self._falls += 1
             if self._falls >= _FALLS:
                 self._refuted(wrong)
                 return
+        if self._played >= _LATE * self._horizon:
+            self._settle(kept, float(shares[kept.response]))
+            return
         others = np.where(np.arange(len(shares)) == kept.response, 0.0, shares)
         for z in np.flatnonzero(others > _STRAY).tolist():
             self._search.tell(kept.strategy, z)
@@ -291,12 +302,31 @@ class CoverageLearner:
         if lacking > 0:
             self._search.widen(lacking / len(shares))
         moved = self._climb.move(earned, wrong)
-        kept = self._commitment = self._search.commitment(kept.response, moved)
-        firm = self._climb.holding and wrong <= _FIRM and self._attempts < _ATTEMPTS
-        firm = firm and self._played >= self._horizon // 4  # what moves loses its certificate
-        if firm and self._clean >= _LONG and math.isnan(self._certified(kept)):
+        self._commitment = self._search.commitment(kept.response, moved)
+
+    def _settle(self, kept: Commitment, share: float) -> None:
+        """Move inwards until the attacker's answers prove a margin; then stay.
+
+        Late, because a margin costs something in every round and what moves loses its certificate.
+        While the attacker is coming, as ``share`` of its attacks says, there is no need to move.
+        """
+        before, self._settling = self._settling, share
+        if math.isnan(before):
+            self._lower(kept)
+        elif not math.isnan(self._certified(kept)) and share >= 0.5:
+            return
+        elif share >= _FIRM:
             point = self._search.certificate(kept, self._margin)
             self._question = Question(point, self._margin / 2, "certify")
+        elif share < before + _COMING:
+            self._proof = None
+            self._lower(kept)
+
+    def _lower(self, kept: Commitment) -> None:
+        """Cover the target less, by the reach of a certificate."""
+        by = max(self._margin, _INWARDS)
+        less = max(0.0, float(kept.strategy[kept.response]) - by)
+        self._commitment = self._search.commitment(kept.response, less)
 
     def _refuted(self, wrong: float) -> None:
         """Re-open the search: no lesser coverage leads the attacker back."""
@@ -322,9 +352,9 @@ class CoverageLearner:
                 self._questions,
                 self._clean,
                 self._falls,
-                self._attempts,
                 self._spent,
             ],
+            "settling": self._settling,
             "climb": self._climb.state(),
             "proof": None if self._proof is None else [self._proof[0].copy(), self._proof[1]],
             "rounds": dict(self._rounds),
@@ -342,7 +372,8 @@ class CoverageLearner:
         self._timing.constant = state["constant"]
         numbers = state["numbers"]
         self._played, self._questions, self._clean = numbers[:3]
-        self._falls, self._attempts, self._spent = numbers[3:]
+        self._falls, self._spent = numbers[3:]
+        self._settling = state["settling"]
         self._climb.restore(state["climb"])
         proof = state["proof"]
         self._proof = None if proof is None else (proof[0].copy(), proof[1])
