@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 
 #: Certify when this share of the promising points agrees and no larger share promises more.
 _AGREE, _MORE = 0.5, 0.3
-#: Steps up that points take in search of a promise before the search ends.
-_CLIMBS = 2
+#: Steps up that points take in search of a promise before the search ends, if solves are left of
+#: those that each question may cost.
+_CLIMBS, _SOLVES = 8, 46
 #: Promising points to weigh a question by, as far as some near those found promise as well.
 _ENOUGH = 12
 #: Mixtures of promising strategies that are weighed beside them, for each response.
@@ -303,7 +304,8 @@ class PayoffSearch:
                 self._left = list(range(len(points)))
                 return None
         if not promising.any():
-            sample = self.cloud.climb(keep, beat, _CLIMBS)
+            spare = _SOLVES * len(self.cloud.labels) - self.cloud.solves
+            sample = self.cloud.climb(keep, beat, min(_CLIMBS, max(1, spare // len(sample.values))))
             self.upper_bound = max(self.upper_bound, float(sample.values.max()))
             promising = sample.values > beat
             if not promising.any():
