@@ -218,7 +218,9 @@ class PayoffSearch:
 
     def middle(self) -> Commitment:
         """Return a commitment for want of a better one, and the worst that it may earn."""
+        spent = self.cloud.solves
         points = self.cloud.promises_of(self.cloud.points[:8], 0.0).strategies
+        self.cloud.solves = spent  # whoever only looks must not change the search's budget
         strategy: FloatArray = points.mean(axis=0)
         utilities = self.view.utilities(strategy)
         worst = int(np.argmin(utilities))

@@ -119,7 +119,7 @@ class Review:
         if self._slow is not None:
             slow, self._slow = self._slow, None
             return Question(slow, _ACCURACY, "recheck")
-        if self._old > 0:
+        while self._old > 0:
             self._old -= 1
             strategy = self._again(kept, left)
             if strategy is not None:
