@@ -282,6 +282,7 @@ class VersionSpace:
 
     def _start_over(self) -> None:
         """Forget all answers: they are about another agent."""
+        self._deny("change", math.nan)
         self._watch.forget()
         self._review.prepare(self._played)
         self._level = self._spent = 0

@@ -27,8 +27,10 @@ _WIDTH = 61
 _BELIEFS = {
     "answers": "answers that cannot all be right",
     "commitment": "the commitment drew another response than expected",
+    "step": "a step towards a larger utility drew other responses and was taken back",
     "margin": "the commitment lay too near to another region",
     "recheck": "an old answer was denied when it was asked again",
+    "change": "the agent has changed; all answers before were forgotten",
 }
 
 
