@@ -11,7 +11,7 @@ from stackcast.agents import Calibrated
 from stackcast.games.generators import competing
 from stackcast.principals import VersionSpace
 from stackcast.principals.climbing import LAST, Climb
-from stackcast.principals.payoff_search import Commitment
+from stackcast.principals.commitments import Commitment
 
 if TYPE_CHECKING:
     from stackcast.games import FiniteGame

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from stackcast.games import FiniteGame
+from stackcast.principals.commitments import Commitment
 from stackcast.principals.guessed_rate import GuessedRate
-from stackcast.principals.payoff_search import Commitment, PayoffSearch
+from stackcast.principals.payoff_search import PayoffSearch
 from stackcast.principals.questions import Answer, Question
 from stackcast.principals.reviews import Review
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from stackcast._validation import FloatArray
     from stackcast.games import FiniteGame
-    from stackcast.principals.payoff_search import Commitment
+    from stackcast.principals.commitments import Commitment
     from stackcast.principals.questions import Search
     from stackcast.solvers import Solution
 

@@ -6,13 +6,14 @@ points in the group ``stackcast.principals``.
 """
 
 from stackcast.principals.baselines import GridBandit, Oracle, UniformExplore
+from stackcast.principals.commitments import Commitment
 from stackcast.principals.coverage_learner import CoverageLearner
 from stackcast.principals.coverage_search import CoverageSearch, search_coverage
 from stackcast.principals.explore_then_commit import ExploreThenCommit, learn_commitment
 from stackcast.principals.lazy_gradient import LazyGDwoG, LazyGuarantee, lazy_guarantee
 from stackcast.principals.learned import LearnedCommitment
 from stackcast.principals.membership import approx_mem, membership_opt
-from stackcast.principals.payoff_search import Commitment, PayoffSearch, search_payoffs
+from stackcast.principals.payoff_search import PayoffSearch, search_payoffs
 from stackcast.principals.questions import (
     Answer,
     ExactOracle,

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stackcast.principals.payoff_search import plain_commitment, restored_commitment
+from stackcast.principals.commitments import plain_commitment, restored_commitment
 
 if TYPE_CHECKING:
     from stackcast._state import State
-    from stackcast.principals.payoff_search import Commitment
+    from stackcast.principals.commitments import Commitment
 
 #: The first step and the last, in shares of the width of the payoffs.
 _FIRST, LAST = 0.01, 0.0015

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._validation import real_number, whole_number
+from stackcast.principals.commitments import Commitment, plain_commitment, restored_commitment
 from stackcast.principals.coverage_climb import CoverageClimb
 from stackcast.principals.coverage_search import CoverageSearch
 from stackcast.principals.learned import Contradiction, LearnedCommitment
-from stackcast.principals.payoff_search import Commitment, plain_commitment, restored_commitment
 from stackcast.principals.questions import Answer, Question, SelfStopping
 from stackcast.protocol import Block
 

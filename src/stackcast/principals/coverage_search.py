@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stackcast._validation import InputError, real_number
-from stackcast.principals.payoff_search import Commitment
+from stackcast.principals.commitments import Commitment
 from stackcast.principals.questions import Question
 
 if TYPE_CHECKING:

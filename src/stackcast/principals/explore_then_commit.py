@@ -8,8 +8,8 @@ import numpy as np
 
 from stackcast._random import stream
 from stackcast._validation import InputError, one_of, shown, whole_number
+from stackcast.principals.commitments import Commitment
 from stackcast.principals.membership import approx_mem, membership_opt
-from stackcast.principals.payoff_search import Commitment
 from stackcast.principals.questions import Answer, FixedBlocks, RescheduledBlocks
 from stackcast.protocol import UNTIL_THE_END, Block, Recommendation
 from stackcast.regions.best_response import sample_space

@@ -19,13 +19,17 @@ gained.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stackcast._random import stream
 from stackcast.principals.certificates import certified_radius, corner_points, fitted_simplex
+from stackcast.principals.commitments import (
+    Commitment,
+    plain_commitment,
+    restored_commitment,
+)
 from stackcast.principals.questions import Question
 from stackcast.principals.version_cloud import VersionCloud
 
@@ -53,16 +57,6 @@ _GROWTH, _FARTHEST = 1.15, 2.2
 _SETTLED = 0.8
 #: Points whose best commitments are weighed against each other.
 _CANDIDATES = 12
-
-
-@dataclass(frozen=True, eq=False)
-class Commitment:
-    """A strategy, the response it draws, its value and how far inside the region it lies."""
-
-    strategy: FloatArray
-    response: int
-    value: float
-    margin: float
 
 
 class PayoffSearch:
@@ -260,6 +254,16 @@ class PayoffSearch:
         sure: npt.NDArray[np.bool_] = again.mean(axis=(0, 2)) >= _SETTLED
         return sure
 
+    def surest(self, blur: float) -> Commitment | None:
+        """Return the question whose answer is worth most, of the answers that are settled."""
+        cloud = self.cloud
+        worth = self.view.utilities(cloud.asked)[np.arange(len(cloud.labels)), cloud.labels]
+        worth[~self.settled(blur)] = -np.inf
+        best = int(np.argmax(worth)) if len(worth) else -1
+        if best < 0 or worth[best] == -np.inf:
+            return None
+        return Commitment(cloud.asked[best], int(cloud.labels[best]), float(worth[best]), math.nan)
+
     def refused(self) -> None:
         """Take back the certified commitment and look farther from the other regions."""
         self.certified = None
@@ -395,22 +399,3 @@ def search_payoffs(search: PayoffSearch) -> Search[Commitment | None]:
         if not search.tell(question, answer.response, max(answer.accuracy, search.accuracy)):
             search.cloud.drop(search.cloud.contradictions()[:1])
     return search.certified
-
-
-def plain_commitment(commitment: Commitment | None) -> State | None:
-    """Return a commitment as plain state."""
-    if commitment is None:
-        return None
-    return {
-        "strategy": commitment.strategy.copy(),
-        "response": commitment.response,
-        "value": commitment.value,
-        "margin": commitment.margin,
-    }
-
-
-def restored_commitment(state: State | None) -> Commitment | None:
-    """Return what :func:`plain_commitment` was given."""
-    if state is None:
-        return None
-    return Commitment(state["strategy"].copy(), state["response"], state["value"], state["margin"])

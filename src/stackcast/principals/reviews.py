@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stackcast.principals.payoff_search import (
+from stackcast.principals.commitments import (
     Commitment,
     plain_commitment,
     restored_commitment,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._validation import InputError, real_number, whole_number
+from stackcast.principals.commitments import Commitment
 from stackcast.principals.guessed_rate import GuessedRate
 from stackcast.principals.learned import (
     Contradiction,
@@ -20,7 +21,7 @@ from stackcast.principals.learned import (
     checked_log,
     space_above,
 )
-from stackcast.principals.payoff_search import Commitment, PayoffSearch
+from stackcast.principals.payoff_search import PayoffSearch
 from stackcast.principals.questions import Question
 from stackcast.principals.reviews import Review
 from stackcast.principals.watching import Watch

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from stackcast.principals.climbing import LAST, Climb
-from stackcast.principals.payoff_search import Commitment, plain_commitment, restored_commitment
+from stackcast.principals.commitments import Commitment, plain_commitment, restored_commitment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,8 @@ _JUMP = 0.005
 _SMALL = 0.01
 #: The share of other responses up to which a piece says that a commitment is right.
 _CLEAN = 0.1
+#: How far from its strategy an old answer must be the same to be relied on after refusals.
+_SURE = 0.04
 #: How near the other region is when a step has failed: in shares of the step, and at least.
 _NEAR, _NEAREST = 0.5, 0.005
 
@@ -300,8 +302,11 @@ class Watch:
         if self._refusals < _REFUSALS:
             self.choose(left)
             return "kept"
-        if self._refusals == _REFUSALS:  # what earned most is known at least
+        if self._refusals == _REFUSALS:  # what earned most is known at least, and old answers are
             self.commitment, best = self._tried
+            sure = self._search.surest(_SURE)
+            if sure is not None and sure.value / self._width > best + _SMALL:
+                self.commitment, best = sure, sure.value / self._width
             self._least = best - _SMALL
             self._clean, self._before = 0, None
             self._climb.start()
