@@ -7,19 +7,16 @@ plain loop computes less than the audit: average utility, swap regret and calibr
 from __future__ import annotations
 
 import json
-import time
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from benchmarks._timing import Times, measured
 from stackcast._random import stream
 from stackcast.auditing import audit, portrait
 from stackcast.games import FiniteGame
 from stackcast.protocol import Transcript
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def game() -> FiniteGame:
@@ -62,14 +59,12 @@ def plain_loop(transcript: Transcript, played: FiniteGame) -> tuple[float, float
     return utility / len(y), float(gains.max(axis=1).sum()), worst
 
 
-def seconds(run: Callable[[], object]) -> float:
-    """Return the least time of three runs."""
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
+def table(times: dict[int, Times]) -> dict[str, dict[str, float]]:
+    """Return medians and spreads by the number of rounds."""
+    return {
+        name: {f"{rounds:,} rounds": getattr(found, name) for rounds, found in times.items()}
+        for name in Times._fields
+    }
 
 
 def main() -> dict[str, Any]:
@@ -85,9 +80,9 @@ def main() -> dict[str, Any]:
     whole, lean, alone = {}, {}, {}
     for rounds in (10_000, 100_000, 1_000_000):
         each = record(rounds, played)
-        whole[rounds] = seconds(lambda each=each: audit(each))  # type: ignore[misc]
-        lean[rounds] = seconds(lambda each=each: audit(each, profile=False))  # type: ignore[misc]
-        alone[rounds] = seconds(lambda each=each: portrait(each))  # type: ignore[misc]
+        whole[rounds] = measured(lambda each=each: audit(each))  # type: ignore[misc]
+        lean[rounds] = measured(lambda each=each: audit(each, profile=False))  # type: ignore[misc]
+        alone[rounds] = measured(lambda each=each: portrait(each))  # type: ignore[misc]
     tracemalloc.start()
     audit(each, profile=False)
     _, peak = tracemalloc.get_traced_memory()
@@ -95,12 +90,13 @@ def main() -> dict[str, Any]:
     compact = sum(array.nbytes for array in each._arrays().values() if array is not None)
     return {
         "agrees_with_plain_loop": bool(agree),
-        "plain_loop_over_audit_at_10000": seconds(lambda: plain_loop(small, played)) / lean[10_000],
-        "seconds_with_profile": {str(rounds): value for rounds, value in whole.items()},
-        "seconds_without_profile": {str(rounds): value for rounds, value in lean.items()},
-        "seconds_of_portrait": {str(rounds): value for rounds, value in alone.items()},
-        "growth_100000_to_1000000": whole[1_000_000] / whole[100_000],
-        "growth_100000_to_1000000_without_profile": lean[1_000_000] / lean[100_000],
+        "plain_loop_over_audit_at_10000": measured(lambda: plain_loop(small, played), 3).median
+        / lean[10_000].median,
+        "seconds_with_profile": table(whole),
+        "seconds_without_profile": table(lean),
+        "seconds_of_portrait": table(alone),
+        "growth_100000_to_1000000": whole[1_000_000].median / whole[100_000].median,
+        "growth_100000_to_1000000_without_profile": lean[1_000_000].median / lean[100_000].median,
         "extra_memory_over_transcript_without_profile": peak / compact,
     }
 

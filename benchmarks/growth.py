@@ -6,7 +6,6 @@ Medians of repeats; ``python -m benchmarks growth`` also draws ``docs/images/gro
 from __future__ import annotations
 
 import statistics
-import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import stackcast as sc
+from benchmarks._timing import measured
 from stackcast._random import stream
 from stackcast.calibration import AdaptiveForecaster, BestResponseBinning
 from stackcast.games import generators
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 ROUNDS = (1_000, 10_000, 100_000)
 ACTIONS = (2, 3, 5, 10, 20, 50)
-REPEATS = 3
+#: Of everything that was measured.
+SPREADS: list[float] = []
 _IMAGE = Path(__file__).parent.parent / "docs" / "images" / "growth.png"
 
 
@@ -53,18 +54,19 @@ def main() -> dict[str, Any]:
     print(by_actions, flush=True)
     by_actions["solver, a game"] = {m: microseconds(solved(m), 20) for m in ACTIONS}
     draw(by_rounds, by_actions)
-    return {"microseconds_a_round_by_rounds": by_rounds, "microseconds_by_actions": by_actions}
+    return {
+        "microseconds_a_round_by_rounds": by_rounds,
+        "microseconds_by_actions": by_actions,
+        "median_spread": statistics.median(SPREADS),
+        "largest_spread": max(SPREADS),
+    }
 
 
 def microseconds(run: Callable[[int], object], count: int) -> float:
     """Return the median time of one round or repeat, after a run that is not measured."""
-    run(min(count, 200))
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        run(count)
-        times.append(time.perf_counter() - start)
-    return round(1e6 * statistics.median(times) / count, 3)
+    found = measured(partial(run, count))
+    SPREADS.append(found.spread)
+    return round(1e6 * found.median / count, 3)
 
 
 def forecast(game: FiniteGame, rounds: int) -> object:

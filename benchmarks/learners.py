@@ -7,18 +7,16 @@ in every block of 100 rounds, with its transcript. A peer that is not installed 
 
 from __future__ import annotations
 
-import statistics
-import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks._timing import measured
 from benchmarks.play import GAME, in_play, strategies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-REPEATS = 5
 
 
 def main() -> dict[str, Any]:
@@ -40,15 +38,10 @@ def main() -> dict[str, Any]:
     table: dict[str, dict[str, float]] = {}
     for name, (rounds, run) in contestants.items():
         run(min(rounds, 200))
-        rates = []
-        for _ in range(REPEATS):
-            start = time.perf_counter()
-            run(rounds)
-            rates.append(rounds / (time.perf_counter() - start))
+        found = measured(partial(run, rounds))
         table[name] = {
-            "rounds_a_second": round(statistics.median(rates)),
-            "slowest": round(min(rates)),
-            "fastest": round(max(rates)),
+            "rounds_a_second": round(rounds / found.median),
+            "spread": round(found.spread, 2),
         }
         print(name, table[name], flush=True)
     hedge = table["stackcast Hedge, played"]["rounds_a_second"]

@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import json
 import tempfile
-import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import stackcast as sc
+from benchmarks._timing import measured
 from stackcast import agents
 from stackcast._random import stream
 from stackcast.principals import PhaseSwitch
 from stackcast.protocol import Block, play
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 GAME = sc.FiniteGame(
     [[0.2, 0.9, 0.1], [0.7, 0.3, 0.5], [0.4, 0.8, 0.6]],
@@ -38,12 +35,14 @@ def main() -> dict[str, Any]:
     for name in agents.names():
         rounds = ROUNDS.get(name, 500_000)
         blocks = strategies(rounds)
-        alone = seconds(partial(own_loop, name, blocks))
-        played = seconds(partial(in_play, name, blocks, rounds))
+        alone = measured(partial(own_loop, name, blocks))
+        played = measured(partial(in_play, name, blocks, rounds))
         table[name] = {
-            "rounds_per_second_alone": round(rounds / alone),
-            "rounds_per_second_played": round(rounds / played),
-            "play_over_alone": round(played / alone, 3),
+            "rounds_per_second_alone": round(rounds / alone.median),
+            "rounds_per_second_played": round(rounds / played.median),
+            "play_over_alone": round(played.median / alone.median, 3),
+            "spread_alone": round(alone.spread, 3),
+            "spread_played": round(played.spread, 3),
         }
     rate = {name: row["rounds_per_second_played"] for name, row in table.items()}
     return {
@@ -80,21 +79,11 @@ def checkpointed() -> float:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         numbers = iter(range(100))
-        safe = seconds(
+        safe = measured(
             lambda: in_play("Calibrated", blocks, rounds, place / f"{next(numbers)}.ckpt")
         )
-    return round(safe / seconds(lambda: in_play("Calibrated", blocks, rounds)), 3)
-
-
-def seconds(job: Callable[[], None], repeats: int = 3) -> float:
-    """Return the least processor time of some runs, the first one (compilation) left out."""
-    job()
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        job()
-        times.append(time.process_time() - start)
-    return min(times)
+    plain = measured(lambda: in_play("Calibrated", blocks, rounds))
+    return round(safe.median / plain.median, 3)
 
 
 if __name__ == "__main__":

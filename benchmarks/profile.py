@@ -6,19 +6,18 @@ Every number that is compared is a ratio of two times of the same run on the sam
 from __future__ import annotations
 
 import json
-import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
 
+from benchmarks._timing import Times, measured
 from stackcast._random import stream
 from stackcast.calibration import band_test, calibration_profile
 from stackcast.calibration.errors import forecast_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from stackcast._validation import FloatArray
     from stackcast.calibration._profile_kernel import IntArray
 
@@ -42,16 +41,6 @@ def record(rounds: int) -> tuple[IntArray, FloatArray, IntArray]:
     return draws, forecasts, forecasts.argmax(axis=1)
 
 
-def seconds(run: Callable[..., object], *arguments: Any) -> float:
-    """Return the least time of three runs."""
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        run(*arguments)
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def main() -> dict[str, Any]:
     """Return times and ratios; T = 10⁶ with m = k = 3 is the size that must take seconds."""
     calibration_profile(*record(100))
@@ -63,19 +52,22 @@ def main() -> dict[str, Any]:
     allowed = np.concatenate([[np.inf], lengths * profile.rate(lengths)])
     sup = double_loop(sums, allowed)
     times = {
-        rounds: seconds(calibration_profile, *record(rounds), [])
+        rounds: measured(partial(calibration_profile, *record(rounds), []))
         for rounds in (10_000, 100_000, 1_000_000)
     }
-    loop = seconds(double_loop, sums, allowed)
-    tight = seconds(calibration_profile, *record(100_000), [], None, 1e-3)
-    band = seconds(band_test, *record(100_000))
+    loop = measured(partial(double_loop, sums, allowed)).median
+    tight = measured(partial(calibration_profile, *record(100_000), [], None, 1e-3)).median
+    band = measured(partial(band_test, *record(100_000))).median
     return {
         "bracket_holds": bool(profile.lower <= sup <= profile.upper),
-        "seconds": {str(rounds): value for rounds, value in times.items()},
-        "double_loop_over_profile_at_10000": loop / times[10_000],
-        "growth_100000_to_1000000": times[1_000_000] / times[100_000],
-        "width_0.001_over_width_0.05_at_100000": tight / times[100_000],
-        "band_over_profile_at_100000": band / times[100_000],
+        "seconds": {
+            name: {f"{rounds:,} rounds": getattr(found, name) for rounds, found in times.items()}
+            for name in Times._fields
+        },
+        "double_loop_over_profile_at_10000": loop / times[10_000].median,
+        "growth_100000_to_1000000": times[1_000_000].median / times[100_000].median,
+        "width_0.001_over_width_0.05_at_100000": tight / times[100_000].median,
+        "band_over_profile_at_100000": band / times[100_000].median,
     }
 
 

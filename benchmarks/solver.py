@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 import stackcast as sc
+from benchmarks._timing import Times, summary
 from stackcast.games import generators
 
 if TYPE_CHECKING:
@@ -62,15 +62,15 @@ def openspiel_value(game: sc.FiniteGame) -> float:
 
 
 def timed(
-    solver: Callable[[sc.FiniteGame], float], games: list[sc.FiniteGame]
-) -> tuple[float, list[float]]:
-    """Return the median time of a game, and the values."""
-    times, values = [], []
-    for game in games:
+    solver: Callable[[sc.FiniteGame], float], games: list[sc.FiniteGame], repeats: int = 1
+) -> tuple[Times, list[float]]:
+    """Return the median time of a round through the games, for one game, and the values."""
+    times = []
+    for _ in range(repeats):
         start = time.perf_counter()
-        values.append(solver(game))
-        times.append(time.perf_counter() - start)
-    return statistics.median(times), values
+        values = [solver(game) for game in games]
+        times.append((time.perf_counter() - start) / len(games))
+    return summary(times), values
 
 
 def our_value(game: sc.FiniteGame) -> float:
@@ -96,25 +96,28 @@ def main() -> dict[str, Any]:
             games = [make(size, size, seed) for seed in range(9 if size <= 10 else 3)]
             if size >= 100:
                 games = games[:1]
-            ours, values = timed(our_value, games * 5)
-            plain, expected = timed(scipy_value, games)
-            difference = max(abs(a - b) for a, b in zip(values, expected, strict=False))
+            ours, values = timed(our_value, games, 5)
+            plain, expected = timed(scipy_value, games, 3 if size <= 50 else 1)
+            difference = max(abs(a - b) for a, b in zip(values, expected, strict=True))
             spiel = None
             if have_openspiel and family == "uniform":
-                spiel = timed(openspiel_value, games[:3])[0]
+                spiel = timed(openspiel_value, games[:3])[0].median
             rows.append(
                 {
                     "family": family,
                     "size": size,
-                    "milliseconds": 1e3 * ours,
-                    "scipy_ratio": plain / ours,
-                    "openspiel_ratio": None if spiel is None else spiel / ours,
+                    "milliseconds": 1e3 * ours.median,
+                    "spread": ours.spread,
+                    "scipy_ratio": plain.median / ours.median,
+                    "spread_of_scipy": plain.spread,
+                    "openspiel_ratio": None if spiel is None else spiel / ours.median,
                     "largest_difference": difference,
                 }
             )
-            against = "" if spiel is None else f"{spiel / ours:.0f}"
+            against = "" if spiel is None else f"{spiel / ours.median:.0f}"
             print(
-                f"{family:14}{size:>5}×{size:<3}{1e3 * ours:>11.3f}{plain / ours:>10.0f}"
+                f"{family:14}{size:>5}×{size:<3}{1e3 * ours.median:>11.3f}"
+                f"{plain.median / ours.median:>10.0f}"
                 f"{against:>13}{difference:>10.1e}",
                 flush=True,
             )
