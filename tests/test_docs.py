@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import shlex
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
 
 import stackcast as sc
-
-if TYPE_CHECKING:
-    import pytest
 
 ROOT = Path(__file__).parent.parent
 
@@ -80,3 +81,30 @@ def test_commands_that_pages_show_are_understood() -> None:
             verb.make_context(verb.name, words, parent=context.parent)
         except Exception as error:
             raise AssertionError(f"{page}: {command}: {error}") from None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["command-line.md", "sweeps.md"])
+def test_commands_that_pages_show_run_as_they_are_shown(page: str, tmp_path: Path) -> None:
+    # What needs a cluster or a run that was stopped has both in test_sweeps.py, test_play_cli.py.
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    for name, content in re.findall(r"```toml\n# (\S+\.toml)\n(.*?)```", text, flags=re.DOTALL):
+        shorter = content.replace("[10_000, 100_000]", "200").replace("seeds = 5 ", "seeds = 1 ")
+        (tmp_path / name).write_text(shorter)  # 132 short plays instead of 1,320 long ones
+    for name in ("mine.toml", "my-game.toml"):
+        sc.save_game(sc.load_game("milking"), tmp_path / name)
+    special = ("--scheduler", "--resume")
+    shown = [c for name, c in _commands() if name == page and not any(s in c for s in special)]
+    assert len(shown) >= 2
+    program = [sys.executable, "-c", "from stackcast.cli import main; main()"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    for words in shown:
+        result = subprocess.run(
+            [*program, *shlex.split(words)[1:]],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, f"{words}: {result.stdout}{result.stderr}"
