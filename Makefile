@@ -62,5 +62,5 @@ clean:
 	@touch $@
 
 .venv/.for-benchmarks: .venv/.for-developers
-	@$(PIP_INSTALL) '.[bench]' || echo "some peers are missing: their columns stay empty"
+	@$(PIP_INSTALL) --editable '.[bench]' || echo "some peers are missing: their columns stay empty"
 	@touch $@
