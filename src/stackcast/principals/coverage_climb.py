@@ -36,7 +36,7 @@ class CoverageClimb:
         self.coverage = self.held = coverage
         self._earned = -math.inf
         self._step, self._rest, self._waited, self._mode = _FIRST, 1, 0, _HOLD
-        self.tried = 0
+        self.blocks = 0
 
     @property
     def recovering(self) -> bool:
@@ -48,7 +48,7 @@ class CoverageClimb:
 
         ``wrong`` is the share of attacks on other targets.
         """
-        self.tried += 1
+        self.blocks += 1
         if self._mode == _TRY:
             if wrong <= _STRAYING and earned > self._earned:
                 self.held, self._earned = self.coverage, earned
@@ -81,9 +81,13 @@ class CoverageClimb:
     def state(self) -> State:
         """Return the coverage, the step, and what was earned."""
         numbers = [self.coverage, self.held, self._earned, self._step]
-        return {"numbers": numbers, "rests": [self._rest, self._waited, self.tried], "mode": self._mode}
+        return {
+            "numbers": numbers,
+            "rests": [self._rest, self._waited, self.blocks],
+            "mode": self._mode,
+        }
 
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
         self.coverage, self.held, self._earned, self._step = state["numbers"]
-        (self._rest, self._waited, self.tried), self._mode = state["rests"], state["mode"]
+        (self._rest, self._waited, self.blocks), self._mode = state["rests"], state["mode"]

@@ -6,7 +6,9 @@ r(t) = c·√(log(n²t)/t) with c low at first, and what contradicts it doubles 
 
 An answer may be wrong, but hardly by much: a calibrated attacker errs among targets that are nearly
 best, and a bound that is a little too high shows when the resources are spent and some target is
-attacked all the same. Then every bound is taken back a little and the squeeze goes on.
+attacked all the same. Then every bound is taken back a little and the squeeze goes on. Attacks that
+stray go on proving bounds: when another target promises clearly more than the attacked one keeps,
+the learner turns to it.
 
 Towards the end of the horizon the commitment moves inwards until its answers prove a margin. Before
 that a certificate would be lost with the next move, and a margin costs something in every round.
@@ -62,7 +64,7 @@ _FALLS = 3
 #: least this share of the horizon to go.
 _PROMISE, _TO_GO = 0.01, 0.25
 #: Blocks after which the climb has shown what the attacked target keeps.
-_TRIED = 10
+_SHOWN = 10
 #: A commitment that was right for so many rounds (or a share of the horizon) was no accident.
 _LONG, _LONG_SHARE = 1000, 50
 
@@ -114,7 +116,6 @@ class CoverageLearner:
         self._commitment: Commitment | None = None
         self._proof: tuple[FloatArray, float] | None = None
         self._climb = CoverageClimb()
-        self._kept_at = np.full(n, math.inf)
         self._clean = self._falls = self._spent = 0
         self._settling = math.nan
 
@@ -308,32 +309,20 @@ class CoverageLearner:
         if lacking > 0:
             self._search.widen(lacking / len(shares))
         moved = self._climb.move(earned, wrong)
-        if self._switched(kept):
-            return
-        self._commitment = self._search.commitment(kept.response, moved)
+        rival = self._rival(kept)
+        if rival is not None:
+            self._search.leave(kept.response, self._climb.held)
+            self._climb.start(float(rival.strategy[rival.response]))
+        self._commitment = rival or self._search.commitment(kept.response, moved)
 
-    def _switched(self, kept: Commitment) -> bool:
-        """Turn to another target if it promises more than the attacked one has kept.
-
-        Strayed attacks go on proving bounds, and the climb has shown how far below its own bound
-        the attacked target must stay: the others are given no more. A target that was left is
-        worth what it kept.
-        """
-        search, y, held = self._search, kept.response, self._climb.held
-        if self._climb.tried < _TRIED or self._horizon - self._played < _TO_GO * self._horizon:
-            return False
-        below = max(_BELOW, float(search.low[y]) - held)
-        covered = np.clip(search.low - below, 0.0, self._kept_at)
-        promised = np.where(search.seen & (search.low > below), search.loss + search.relief * covered, -np.inf)
-        promised[y] = -np.inf
-        z = int(np.argmax(promised))
-        if promised[z] <= search.loss[y] + search.relief[y] * held + _PROMISE * self._width:
-            return False
-        self._kept_at[y] = held
-        self._commitment = search.commitment(z, float(covered[z]))
-        self._climb.start(float(covered[z]))
-        self._proof = None
-        return True
+    def _rival(self, kept: Commitment) -> Commitment | None:
+        """Return a commitment to another target if it promises clearly more than was kept."""
+        held, left = self._climb.held, self._horizon - self._played
+        if self._climb.blocks < _SHOWN or left < _TO_GO * self._horizon:
+            return None
+        rival = self._search.rival(kept.response, held, _BELOW)
+        worth = self._search.commitment(kept.response, held).value + _PROMISE * self._width
+        return rival if rival is not None and rival.value > worth else None
 
     def _settle(self, kept: Commitment, share: float) -> None:
         """Move inwards until the attacker's answers prove a margin; then stay.
@@ -368,7 +357,6 @@ class CoverageLearner:
         if long:
             # It was right for long: the attacker has changed, and old answers are about another.
             self._search.restart()
-            self._kept_at[:] = math.inf
         else:
             self._timing.constant = min(2 * self._timing.constant, _LARGEST_CONSTANT)
             self._search.widen(2 * _UNKNOWN * self._search.resources / len(self._search.low))
@@ -379,15 +367,8 @@ class CoverageLearner:
         return {
             "search": self._search.state(),
             "constant": self._timing.constant,
-            "numbers": [
-                self._played,
-                self._questions,
-                self._clean,
-                self._falls,
-                self._spent,
-            ],
+            "numbers": [self._played, self._questions, self._clean, self._falls, self._spent],
             "settling": self._settling,
-            "kept_at": self._kept_at.copy(),
             "climb": self._climb.state(),
             "proof": None if self._proof is None else [self._proof[0].copy(), self._proof[1]],
             "rounds": dict(self._rounds),
@@ -407,7 +388,6 @@ class CoverageLearner:
         self._played, self._questions, self._clean = numbers[:3]
         self._falls, self._spent = numbers[3:]
         self._settling = state["settling"]
-        self._kept_at = state["kept_at"].copy()
         self._climb.restore(state["climb"])
         proof = state["proof"]
         self._proof = None if proof is None else (proof[0].copy(), proof[1])
