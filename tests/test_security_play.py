@@ -23,6 +23,7 @@ from stackcast.principals import (
     find,
     search_coverage,
 )
+from stackcast.principals.commitments import plain_commitment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -208,6 +209,59 @@ def test_the_learner_ends_with_a_margin_against_a_calibrated_attacker(family: st
         )
 
 
+def test_a_rival_promises_no_more_than_the_optimum() -> None:
+    found = 0
+    for seed in range(50):
+        game = generators.security(7, 2, seed)
+        search = CoverageSearch(game.principal_view, 0.0)
+        oracle = ExactOracle(game.agent_view)
+        for _ in range(40):
+            question = search.question()
+            search.tell(question.strategy, oracle(question.strategy).response)
+        y, value = search.best, sc.solve(game).value
+        held = float(search.low[y]) - 0.03
+        rival = search.rival(y, held, 0.02)
+        if rival is None:
+            continue
+        found += 1
+        z = rival.response
+        assert z != y
+        assert rival.value <= value + 1e-9
+        assert rival.strategy[z] <= search.low[z] - 0.03 + 1e-12
+        kept = float(rival.strategy[z]) / 2
+        search.leave(z, kept)
+        again = search.rival(y, held, 0.02)
+        assert again is not None
+        assert again.response != z or again.strategy[z] <= kept + 1e-12
+    assert found > 30
+
+
+def test_the_learner_turns_from_the_wrong_target() -> None:
+    game = generators.security(8, 1, seed=0).normalised()
+    best = sc.solve(game)
+    principal = CoverageLearner(game.principal_view, 100_000)
+    agent = BestResponse(game.agent_view)
+
+    def play_until(rounds: int) -> None:
+        while sum(principal.result.rounds.values()) < rounds:
+            principal.observe(agent.respond(principal.commit()).responses)
+
+    play_until(5000)
+    assert principal.result.response == best.response
+    state = principal.state()
+    wrong = int(np.argsort(game.principal_utilities(best.strategy) - 9 * (best.strategy <= 0))[-2])
+    covered = float(state["search"]["low"][wrong]) - 0.02
+    search = CoverageSearch(game.principal_view, 0.0)
+    search.restore(state["search"])
+    state["commitment"] = plain_commitment(search.commitment(wrong, covered))
+    state["climb"]["numbers"][:2] = [covered, covered]
+    state["heard"] = np.zeros(0, dtype=np.int64)
+    principal.restore(state)
+    assert principal.result.response == wrong
+    play_until(25_000)
+    assert principal.result.response == best.response
+
+
 def test_the_learner_notices_another_attacker() -> None:
     first, second = (generators.security(5, 1, seed).normalised() for seed in (0, 3))
     later = sc.SecurityGame(
@@ -242,6 +296,17 @@ def test_the_learner_against_a_calibrated_attacker() -> None:
         t = sc.play(principal, agent, 100_000, game)
         regrets.append(sc.audit(t, game, profile=False).regret)
     assert np.mean(regrets) < 0.02
+
+
+@pytest.mark.slow
+def test_the_learner_turns_to_what_strayed_attacks_prove() -> None:
+    game = generators.security(10, 1, seed=6).normalised()
+    best = sc.solve(game)
+    principal = CoverageLearner(game.principal_view, 100_000, 6)
+    t = sc.play(principal, Calibrated(game.agent_view, seed=6), 100_000, game)
+    assert principal.result.response == best.response
+    # Without turning it loses 0.056.
+    assert sc.audit(t, game, profile=False).regret < 0.045
 
 
 def test_other_games_are_refused() -> None:

@@ -33,9 +33,10 @@ class CoverageClimb:
 
     def start(self, coverage: float) -> None:
         """Begin at a coverage of the target."""
-        self.coverage = self._held = coverage
+        self.coverage = self.held = coverage
         self._earned = -math.inf
         self._step, self._rest, self._waited, self._mode = _FIRST, 1, 0, _HOLD
+        self.blocks = 0
 
     @property
     def recovering(self) -> bool:
@@ -47,30 +48,31 @@ class CoverageClimb:
 
         ``wrong`` is the share of attacks on other targets.
         """
+        self.blocks += 1
         if self._mode == _TRY:
             if wrong <= _STRAYING and earned > self._earned:
-                self._held, self._earned = self.coverage, earned
-                self.coverage = min(1.0, self._held + self._step)
+                self.held, self._earned = self.coverage, earned
+                self.coverage = min(1.0, self.held + self._step)
             else:
                 self._step = max(self._step / 2, _LEAST)
                 self._rest = min(2 * self._rest, _LONGEST_REST)
                 if wrong > _STRAYING:
-                    self._retreat(self._held)
+                    self._retreat(self.held)
                 else:
-                    self.coverage, self._mode, self._waited = self._held, _HOLD, 0
+                    self.coverage, self._mode, self._waited = self.held, _HOLD, 0
         elif self._mode == _RECOVER:
             if wrong <= _STRAYING:
-                self.coverage, self._mode, self._waited = self._held, _HOLD, 0
+                self.coverage, self._mode, self._waited = self.held, _HOLD, 0
             else:
                 self._retreat(self.coverage)
         elif wrong > _STRAYING:
-            self._held = max(0.0, self._held - self._step / 2)
-            self._retreat(self._held)
+            self.held = max(0.0, self.held - self._step / 2)
+            self._retreat(self.held)
         else:
             self._earned = earned
             self._waited += 1
             if self._waited >= self._rest:
-                self.coverage, self._mode = min(1.0, self._held + self._step), _TRY
+                self.coverage, self._mode = min(1.0, self.held + self._step), _TRY
         return self.coverage
 
     def _retreat(self, coverage: float) -> None:
@@ -78,10 +80,14 @@ class CoverageClimb:
 
     def state(self) -> State:
         """Return the coverage, the step, and what was earned."""
-        numbers = [self.coverage, self._held, self._earned, self._step]
-        return {"numbers": numbers, "rests": [self._rest, self._waited], "mode": self._mode}
+        numbers = [self.coverage, self.held, self._earned, self._step]
+        return {
+            "numbers": numbers,
+            "rests": [self._rest, self._waited, self.blocks],
+            "mode": self._mode,
+        }
 
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
-        self.coverage, self._held, self._earned, self._step = state["numbers"]
-        (self._rest, self._waited), self._mode = state["rests"], state["mode"]
+        self.coverage, self.held, self._earned, self._step = state["numbers"]
+        (self._rest, self._waited, self.blocks), self._mode = state["rests"], state["mode"]

@@ -6,7 +6,9 @@ r(t) = c·√(log(n²t)/t) with c low at first, and what contradicts it doubles 
 
 An answer may be wrong, but hardly by much: a calibrated attacker errs among targets that are nearly
 best, and a bound that is a little too high shows when the resources are spent and some target is
-attacked all the same. Then every bound is taken back a little and the squeeze goes on.
+attacked all the same. Then every bound is taken back a little and the squeeze goes on. Attacks that
+stray go on proving bounds: when another target promises clearly more than the attacked one keeps,
+the learner turns to it.
 
 Towards the end of the horizon the commitment moves inwards until its answers prove a margin. Before
 that a certificate would be lost with the next move, and a margin costs something in every round.
@@ -58,6 +60,11 @@ _KEPT = 0.02
 _GLIMPSE, _LEFT = 50, 0.1
 #: Retreats in a row that may fail before the search is opened again.
 _FALLS = 3
+#: Another target is tried if it promises more by this share of the width of the payoffs, with at
+#: least this share of the horizon to go.
+_PROMISE, _TO_GO = 0.01, 0.25
+#: Blocks after which the climb has shown what the attacked target keeps.
+_SHOWN = 10
 #: A commitment that was right for so many rounds (or a share of the horizon) was no accident.
 _LONG, _LONG_SHARE = 1000, 50
 
@@ -302,7 +309,20 @@ class CoverageLearner:
         if lacking > 0:
             self._search.widen(lacking / len(shares))
         moved = self._climb.move(earned, wrong)
-        self._commitment = self._search.commitment(kept.response, moved)
+        rival = self._rival(kept)
+        if rival is not None:
+            self._search.leave(kept.response, self._climb.held)
+            self._climb.start(float(rival.strategy[rival.response]))
+        self._commitment = rival or self._search.commitment(kept.response, moved)
+
+    def _rival(self, kept: Commitment) -> Commitment | None:
+        """Return a commitment to another target if it promises clearly more than was kept."""
+        held, left = self._climb.held, self._horizon - self._played
+        if self._climb.blocks < _SHOWN or left < _TO_GO * self._horizon:
+            return None
+        rival = self._search.rival(kept.response, held, _BELOW)
+        worth = self._search.commitment(kept.response, held).value + _PROMISE * self._width
+        return rival if rival is not None and rival.value > worth else None
 
     def _settle(self, kept: Commitment, share: float) -> None:
         """Move inwards until the attacker's answers prove a margin; then stay.
@@ -347,13 +367,7 @@ class CoverageLearner:
         return {
             "search": self._search.state(),
             "constant": self._timing.constant,
-            "numbers": [
-                self._played,
-                self._questions,
-                self._clean,
-                self._falls,
-                self._spent,
-            ],
+            "numbers": [self._played, self._questions, self._clean, self._falls, self._spent],
             "settling": self._settling,
             "climb": self._climb.state(),
             "proof": None if self._proof is None else [self._proof[0].copy(), self._proof[1]],

@@ -72,6 +72,7 @@ class CoverageSearch:
         n = self.view.space.dimension
         self.low, self.high = np.zeros(n), np.ones(n)
         self.seen = np.zeros(n, dtype=np.bool_)
+        self.kept = np.ones(n)
         self.asked = 0
 
     @property
@@ -161,6 +162,28 @@ class CoverageSearch:
         value = float(self.loss[target] + self.relief[target] * covered)
         return Commitment(np.clip(coverage, 0.0, 1.0), target, value, 0.0)
 
+    def leave(self, target: int, covered: float) -> None:
+        """Remember that a target was attacked for long, and no more often when covered more."""
+        self.kept[target] = covered
+
+    def rival(self, target: int, held: float, below: float) -> Commitment | None:
+        """Return the best commitment to another target than the one that is attacked.
+
+        The attacked one is held at ``held``. How far below its bound that is (at least ``below``)
+        the others must stay too: it is what the attacker's errors ask for, or how wrong bounds are.
+        One that was left before promises no more than it kept.
+        """
+        below = max(below, float(self.low[target]) - held)
+        covered = np.clip(self.low - below, 0.0, self.kept)
+        promised = np.where(
+            self.seen & (self.low > below), self.loss + self.relief * covered, -np.inf
+        )
+        promised[target] = -np.inf
+        z = int(np.argmax(promised))
+        if not np.isfinite(promised[z]):
+            return None
+        return self.commitment(z, float(covered[z]))
+
     def certificate(self, kept: Commitment, radius: float) -> FloatArray:
         """Return the coverage whose answer proves the margin ``radius`` of a commitment."""
         point = np.maximum(0.0, kept.strategy - radius)
@@ -173,6 +196,7 @@ class CoverageSearch:
             "low": self.low.copy(),
             "high": self.high.copy(),
             "seen": self.seen.copy(),
+            "kept": self.kept.copy(),
             "asked": self.asked,
             "tolerance": self.tolerance,
         }
@@ -181,7 +205,7 @@ class CoverageSearch:
         """Go on from where ``state`` was taken."""
         self.low, self.high = state["low"].copy(), state["high"].copy()
         self.seen, self.asked = state["seen"].copy(), state["asked"]
-        self.tolerance = state["tolerance"]
+        self.kept, self.tolerance = state["kept"].copy(), state["tolerance"]
 
 
 def search_coverage(view: PrincipalView, tolerance: float) -> Search[Commitment]:
