@@ -44,9 +44,11 @@ if TYPE_CHECKING:
 
 #: Certify when this share of the promising points agrees and no larger share promises more.
 _AGREE, _MORE = 0.5, 0.3
-#: Steps up that points take in search of a promise before the search ends, if solves are left of
-#: those that each question may cost.
-_CLIMBS, _SOLVES = 8, 46
+#: Steps up that points take in search of a promise before the search ends: at most, and times the
+#: number of payoffs (many steps among many payoffs find what is too unlikely).
+_CLIMBS, _STEEP = 8, 200
+#: Solves that each question may cost.
+_SOLVES = 46
 #: Promising points to weigh a question by, as far as some near those found promise as well.
 _ENOUGH = 12
 #: Mixtures of promising strategies that are weighed beside them, for each response.
@@ -311,7 +313,8 @@ class PayoffSearch:
                 return None
         if not promising.any():
             spare = _SOLVES * len(self.cloud.labels) - self.cloud.solves
-            sample = self.cloud.climb(keep, beat, min(_CLIMBS, max(1, spare // len(sample.values))))
+            climbs = min(_CLIMBS, max(2, _STEEP // self.view.payoffs.size))
+            sample = self.cloud.climb(keep, beat, min(climbs, max(1, spare // len(sample.values))))
             self.upper_bound = max(self.upper_bound, float(sample.values.max()))
             promising = sample.values > beat
             if not promising.any():
