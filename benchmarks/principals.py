@@ -85,7 +85,7 @@ def queries(games: int, sizes: list[int]) -> list[dict[str, Any]]:
                 oracle = ExactOracle(game.agent_view, ambiguous=1e-3, seed=seed)
                 start = time.perf_counter()
                 try:
-                    found = ask_oracle(search_payoffs(search), oracle, most=2000)
+                    found = ask_oracle(search_payoffs(search), oracle, most=1000)
                 except RuntimeError:
                     found = search.certified
                 seconds.append(time.perf_counter() - start)

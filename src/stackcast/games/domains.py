@@ -7,6 +7,7 @@ furthest point along a direction.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -115,13 +116,13 @@ class Ball:
         return {"kind": "ball", "dimension": self.dimension, "radius": self.radius}
 
 
-class _Flat(StrategySpace):
+class _Flat(StrategySpace, ABC):
     """What boxes and polytopes share: they are strategy spaces that hold the origin inside."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def vertices(self) -> FloatArray:
         """The corners, as rows."""
-        raise NotImplementedError
 
     @cached_property
     def limits(self) -> FloatArray:
@@ -156,9 +157,9 @@ class _Flat(StrategySpace):
         rows = low + (high - low) * rng.random((count, self.dimension))
         return np.array([self.project(row) for row in rows])
 
+    @abstractmethod
     def project(self, point: Any, inset: float = 0.0) -> FloatArray:
         """Return the nearest point of the domain, or of the points ``inset`` inside it."""
-        raise NotImplementedError
 
 
 class Box(_Flat):
