@@ -6,7 +6,7 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export PYTHONWARNINGS :=
 
-.PHONY: play test test-slow bite bench docs resolve format clean
+.PHONY: play test test-slow test-docs bite bench docs resolve format clean
 
 play: .venv/.for-users
 	@$(BIN)/stackcast play --out out
@@ -21,6 +21,10 @@ test: .venv/.for-developers
 # What takes minutes: run before a release.
 test-slow: .venv/.for-developers
 	$(BIN)/pytest -n auto -m slow
+
+# Build the site, and run every command of the documentation as it is shown: a quarter of an hour.
+test-docs: docs
+	$(BIN)/pytest -n auto -m slow tests/test_docs.py tests/test_campaign_cli.py
 
 # Break each formula on purpose and see the test that guards it fail.
 bite: .venv/.for-developers

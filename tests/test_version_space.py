@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 import stackcast as sc
 from stackcast._validation import InputError
@@ -21,7 +22,8 @@ from stackcast.principals import (
     ask_oracle,
     search_payoffs,
 )
-from stackcast.principals.certificates import certified_radius, corner_points, fitted_simplex
+from stackcast.principals.certificates import certified_radius, corner_points, fitted_points
+from stackcast.principals.version_cloud import VersionCloud
 from stackcast.protocol import Block, Responses, play
 from stackcast.regions import BestResponseRegions
 from stackcast.solvers import solve
@@ -63,22 +65,55 @@ def test_corner_points_contain_the_ball_within_the_simplex(m: int) -> None:
         assert weights.min(initial=0.0) >= -1e-9
 
 
-def test_a_fitted_simplex_contains_the_ball_and_stays_inside_the_region() -> None:
-    fitted = 0
+def test_fitted_points_contain_the_ball_and_stay_inside_the_region() -> None:
+    sizes = []
     for seed in range(30):
         game = competing(4, 4, seed)
         robust = solve(game, margin=0.02)
-        points = fitted_simplex(
+        points = fitted_points(
             robust.strategy, robust.response, game.agent_payoffs, game.space, 0.015, 0.005
         )
         if points is None:
             continue
-        fitted += 1
+        sizes.append(len(points))
         assert certified_radius(robust.strategy, points, game.space) >= 0.015 - 1e-7
-        answers = game.respond(points)
-        own = game.agent_utilities(points)[np.arange(len(points)), answers]
-        assert (game.agent_utilities(points)[:, robust.response] >= own - 0.2).all()
-    assert fitted >= 15
+        regions = BestResponseRegions(game)
+        for point in points:
+            assert game.space.contains(point)
+            assert regions.margin(point, robust.response) >= 0.005 - 1e-6
+    assert len(sizes) >= 25
+    assert max(sizes) > 4  # some are cut by the space
+
+
+def test_nothing_is_asked_for_a_certificate_that_answers_prove_already() -> None:
+    for seed in range(4):
+        game = uniform(3, 3, seed)
+        search = PayoffSearch(
+            game.principal_view, margin=1e-3, accuracy=1e-3, tolerance=8e-3, seed=seed
+        )
+        while (question := search.question()) is not None:
+            if question.phase == "certify":
+                assert search.planned is not None
+                same = search.cloud.labels == search.planned.response
+                corners = np.vstack([search.cloud.asked[same].T, np.ones(same.sum())])
+                if same.any():
+                    assert nnls(corners, np.append(question.strategy, 1.0))[1] > 1e-9
+            search.tell(question, int(game.respond(question.strategy)[0]), 1e-3)
+        assert search.certified is not None
+
+
+def test_points_that_are_all_alike_spread_again() -> None:
+    game = uniform(5, 5, 0)
+    rng = np.random.default_rng(0)
+    cloud = VersionCloud(game.principal_view, rng, np.zeros((5, 5)), np.ones((5, 5)), game.space)
+    for strategy in rng.dirichlet(np.full(5, 0.5), 30):
+        assert cloud.add(strategy, int(game.respond(strategy)[0]), 1e-3)
+    spread = np.median(cloud.points.std(axis=0))
+    cloud.points[:] = game.agent_payoffs
+    strategy = rng.dirichlet(np.full(5, 0.5))
+    assert cloud.add(strategy, int(game.respond(strategy)[0]), 1e-3)
+    assert all(cloud.allows(point) for point in cloud.points)
+    assert np.median(cloud.points.std(axis=0)) >= 0.25 * spread
 
 
 class Forgetful:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: A facet of the hull that coincides with one of the space to this distance is the space's own.
 _SAME = 1e-9
+#: Points of a certificate, at most, for each action.
+_MOST = 6
 
 
 def corner_points(strategy: FloatArray, radius: float) -> FloatArray:
@@ -45,18 +47,7 @@ def corner_points(strategy: FloatArray, radius: float) -> FloatArray:
     return corners
 
 
-def cross_polytope(strategy: FloatArray, radius: float, basis: FloatArray) -> FloatArray:
-    """Return 2(m−1) points whose hull contains the ball; each lies √(m−1)·radius away.
-
-    Nearer than the corners for large m, but it needs room on all sides: some points may lie outside
-    the strategy space.
-    """
-    reach = radius * math.sqrt(max(basis.shape[1], 1))
-    points: FloatArray = np.vstack([strategy + reach * basis.T, strategy - reach * basis.T])
-    return points
-
-
-def fitted_simplex(
+def fitted_points(
     strategy: FloatArray,
     response: int,
     payoffs: FloatArray,
@@ -64,13 +55,14 @@ def fitted_simplex(
     radius: float,
     safety: float,
 ) -> FloatArray | None:
-    """Return the m vertices of a simplex around a vertex of a robust program, or None.
+    """Return points around a vertex of a robust program whose hull contains the ball, or None.
 
     At a vertex h of {h : margin ≥ radius + safety} the m − 1 tight rows are facets of the region
-    (by ``payoffs``) or of the space. The simplex has the same facets, those of the region kept at
+    (by ``payoffs``) or of the space. A simplex has the same facets, those of the region kept at
     the distance ``safety``, and one more across: no point is nearer to another region than that,
     and the ball of ``radius`` fits exactly. So the certificate asks for no more margin than it
-    proves, whatever m is.
+    proves, whatever m is. The points are the m vertices of the simplex, more where other facets
+    cut it; None if h is no such vertex, or if they were more than 6m.
     """
     basis = space.basis
     m, d = len(strategy), basis.shape[1]
@@ -93,18 +85,48 @@ def fitted_simplex(
     vertices = np.array(
         [np.linalg.solve(np.delete(sides, i, axis=0), np.delete(limits, i)) for i in range(d + 1)]
     )
-    points: FloatArray = strategy + vertices @ basis.T
-    over = points @ space.inequality_rows.T - space.inequality_bounds
-    if over.max() > _SAME:
+    limits = np.append(safety - room[:regions], -room[regions:])
+    cut = _cut_simplex(vertices, normals, limits, most=_MOST * m)
+    if cut is None:
         return None
+    points: FloatArray = strategy + cut @ basis.T
     if (space.inequality_rows[:m] == -np.eye(m)).all():
         points = np.maximum(points, 0.0)
         points /= points.sum(axis=1, keepdims=True)
     return points
 
 
+def _cut_simplex(
+    vertices: FloatArray, rows: FloatArray, limits: FloatArray, most: int
+) -> FloatArray | None:
+    """Return the vertices of a simplex cut by rows·x ≥ limits; None if they are more than ``most``.
+
+    What is cut is always simple: each vertex lies on d sides, and an edge joins two vertices that
+    share d − 1 of them.
+    """
+    d = vertices.shape[1]
+    points = list(vertices)
+    sides = [frozenset(range(d + 1)) - {i} for i in range(d + 1)]
+    for number, (row, limit) in enumerate(zip(rows, limits, strict=True), start=d + 1):
+        over = np.array([float(row @ x) - limit for x in points])
+        inside, outside = np.flatnonzero(over >= -_SAME), np.flatnonzero(over < -_SAME)
+        if not len(outside):
+            continue
+        new = [(points[i], sides[i]) for i in inside]
+        for i in inside:
+            for j in outside:
+                shared = sides[i] & sides[j]
+                if len(shared) == d - 1:
+                    part = max(over[i], 0.0) / (max(over[i], 0.0) - over[j])
+                    new.append((points[i] + part * (points[j] - points[i]), shared | {number}))
+        if not new or len(new) > most:
+            return None
+        points, sides = [x for x, _ in new], [s for _, s in new]
+    return np.array(points)
+
+
 def certified_radius(strategy: FloatArray, points: FloatArray, space: StrategySpace) -> float:
-    """Return the distance from ``strategy`` to the nearest facet of a simplex of points.
+    """Return the distance from ``strategy`` to the nearest facet of the hull of points.
 
     Facets that lie in a facet of the space do not count; 0 if the strategy is outside, infinite if
     every facet is the space's own.
@@ -116,27 +138,31 @@ def certified_radius(strategy: FloatArray, points: FloatArray, space: StrategySp
     >>> round(certified_radius(h, corner_points(h, 0.1), StrategySpace.simplex(2)), 6)
     0.1
     """
+    from scipy.spatial import ConvexHull, QhullError
+
     d = space.hull_dimension
     if d == 0:
         return math.inf
-    if len(points) != d + 1:
+    if len(points) < d + 1:
         return 0.0
     local = (points - strategy) @ space.basis
-    tight = points @ space.inequality_rows.T >= space.inequality_bounds - _SAME
-    nearest = math.inf
-    for i in range(d + 1):
-        if np.delete(tight, i, axis=0).all(axis=0).any():
-            continue
-        face = np.delete(local, i, axis=0)
-        edges = face[1:] - face[0]
-        _, singular, right = np.linalg.svd(np.vstack([edges, np.zeros((1, d))]))
-        if d > 1 and singular[d - 2] < 1e-14:
+    if d == 1:
+        faces = [np.array([i]) for i in (int(np.argmin(local)), int(np.argmax(local)))]
+        distances = [-float(local.min()), float(local.max())]
+    else:
+        size = float(np.abs(local).max()) or 1.0
+        try:
+            hull = ConvexHull(local / size)
+        except QhullError:  # flat
             return 0.0
-        normal = right[-1]
-        outward = normal @ (face[0] - local[i])
-        distance = normal @ face[0] * (1.0 if outward > 0 else -1.0)
-        nearest = min(nearest, float(distance))
-    return max(nearest, 0.0)
+        faces, distances = list(hull.simplices), list(-size * hull.equations[:, -1])
+    tight = points @ space.inequality_rows.T >= space.inequality_bounds - _SAME
+    counted = [
+        float(distance)
+        for face, distance in zip(faces, distances, strict=True)
+        if not tight[face].all(axis=0).any()
+    ]
+    return max(min(counted, default=math.inf), 0.0)
 
 
 def _facets(

@@ -3,17 +3,17 @@
 The payoffs that agree with all answers are held as a cloud of points (:mod:`.version_cloud`). Each
 question is one of two:
 
-- *certify*: the best robust commitment under the centre of the promising points, with a simplex of
-  m strategies around it whose answers prove its margin (:mod:`.certificates`), when most promising
-  points agree with the simplex and few promise much more. The least certain vertex comes first; a
-  refusal is a deep cut.
+- *certify*: the best robust commitment under the centre of the promising points, with m or
+  more strategies around it whose answers prove its margin (:mod:`.certificates`), when most
+  promising points agree with them and few promise much more. The least certain comes first, those
+  between earlier answers are left out; a refusal is a deep cut.
 - *explore*: otherwise, among the commitments that promising points hold for best, the one whose
   answer is expected to refute most of them.
 
 A point is promising if under it some robust commitment beats the best certified value by more than
-the tolerance. When none is, points climb a little in search of promises; when they find none the
-search ends: what is left is too unlikely. That is evidence, not proof, that nothing more is to be
-gained.
+the tolerance, or by a part of it if the optimum does by all of it. When none is, points climb a
+little in search of promises; when they find none the search ends: what is left is too unlikely.
+That is evidence, not proof, that nothing more is to be gained.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.optimize import nnls
 
 from stackcast._random import stream
-from stackcast.principals.certificates import certified_radius, corner_points, fitted_simplex
+from stackcast.principals.certificates import certified_radius, corner_points, fitted_points
 from stackcast.principals.commitments import (
     Commitment,
     plain_commitment,
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
 _AGREE, _MORE = 0.5, 0.3
 #: Steps up that points take in search of a promise before the search ends: at most, and times the
 #: number of payoffs (many steps among many payoffs find what is too unlikely).
-_CLIMBS, _STEEP = 8, 200
+_CLIMBS, _STEEP = 8, 100
+#: The share of the tolerance that a robust commitment must promise at least.
+_LITTLE = 0.25
 #: Solves that each question may cost.
 _SOLVES = 46
 #: Promising points to weigh a question by, as far as some near those found promise as well.
@@ -59,6 +62,8 @@ _GROWTH, _FARTHEST = 1.15, 2.2
 _SETTLED = 0.8
 #: Points whose best commitments are weighed against each other.
 _CANDIDATES = 12
+#: How far a point between others may seem to lie from them, by rounding.
+_BETWEEN = 1e-9
 
 
 class PayoffSearch:
@@ -73,7 +78,8 @@ class PayoffSearch:
     accuracy : float
         ε, the distance up to which answers are right.
     tolerance : float
-        What is not worth looking for, in the principal's units.
+        What may be lost against the optimum, the price of the margin included, in the principal's
+        units.
     seed : int
         The seed of the cloud.
     low, high : arrays, shape (m, k)
@@ -143,15 +149,17 @@ class PayoffSearch:
 
     def tell(self, question: Question, response: int, accuracy: float, slack: float = 1.0) -> bool:
         """Take an answer; False if it cannot be reconciled with the others."""
-        if question.phase == "certify" and self._left and self.planned is not None:
+        asked = self._left[:1] if question.phase == "certify" else []
+        agrees = self.cloud.add(question.strategy, response, slack * accuracy)
+        if asked and self.planned is not None:
             if response != self.planned.response:
                 self._left = []
                 self._safety = min(self._safety * _GROWTH, _FARTHEST)
             else:
-                self._left.pop(0)
+                self._left = self._unproven(self._left[1:])
                 if not self._left:
                     self._certify(accuracy)
-        return self.cloud.add(question.strategy, response, slack * accuracy)
+        return agrees
 
     def likeliest(self, blur: float) -> Commitment | None:
         """Return the commitment that is expected to earn most, not certified.
@@ -286,10 +294,9 @@ class PayoffSearch:
         """Return a strategy to explore, or None with a certificate to ask for (or the end)."""
         radius, safety = self.margin + self.accuracy, self._safety * self.accuracy
         keep = radius + safety
-        beat = self.best_value + self.tolerance
         sample = self.cloud.promises(keep)
         self.upper_bound = max(self.best_value, float(sample.values.max()))
-        promising = sample.values > beat
+        promising, beat = self._promising(sample)
         centre = self._centre(sample, promising)
         plan = self.cloud.promises_of(centre[None], keep)
         candidate = None
@@ -300,23 +307,26 @@ class PayoffSearch:
             if self.certified is None:
                 self.planned = candidate
         if candidate is not None and candidate.value > beat and promising.any():
-            points = fitted_simplex(
+            points = fitted_points(
                 candidate.strategy, candidate.response, centre, self.space, radius, safety
             )
             if points is None:
                 points = self._corners(candidate.strategy, radius)
-            agree = self.cloud.answers(points, sample.payoffs[promising]) == candidate.response
+            theirs = np.concatenate([centre[None], sample.payoffs[promising]])
+            agree = (self.cloud.answers(points, theirs) == candidate.response).all(axis=1)
             more = (sample.values > candidate.value + self.tolerance).mean()
-            if more == 0 or (agree.all(axis=1).mean() >= _AGREE and more <= _MORE):
+            if agree[0] and (more == 0 or (agree[1:].mean() >= _AGREE and more <= _MORE)):
                 self.planned, self._points = candidate, points
-                self._left = list(range(len(points)))
+                self._left = self._unproven(list(range(len(points))))
+                if not self._left:
+                    self._certify(self.accuracy)
                 return None
         if not promising.any():
             spare = _SOLVES * len(self.cloud.labels) - self.cloud.solves
-            climbs = min(_CLIMBS, max(2, _STEEP // self.view.payoffs.size))
+            climbs = min(_CLIMBS, max(1, _STEEP // self.view.payoffs.size))
             sample = self.cloud.climb(keep, beat, min(climbs, max(1, spare // len(sample.values))))
             self.upper_bound = max(self.upper_bound, float(sample.values.max()))
-            promising = sample.values > beat
+            promising, beat = self._promising(sample)
             if not promising.any():
                 self.finished = True
                 return None
@@ -327,6 +337,23 @@ class PayoffSearch:
         if candidate is not None and candidate.value > beat:
             pool = np.vstack([pool, candidate.strategy])
         return pool[self._most_telling(pool, found.payoffs)]
+
+    def _promising(self, sample: Promises) -> tuple[npt.NDArray[np.bool_], float]:
+        """Tell which points promise enough, and the value that their commitments beat.
+
+        The tolerance is for all that is lost, the margin's price included. So where no robust
+        commitment is worth more by the tolerance, one that is worth a little more is enough if
+        the optimum is that far away.
+        """
+        best, beat = self.best_value, self.best_value + self.tolerance
+        promising = sample.values > beat
+        if not promising.any():
+            little = best + _LITTLE * self.tolerance
+            some = np.flatnonzero(sample.values > little)
+            promising[some] = self.cloud.promises_of(sample.payoffs[some], 0.0).values > beat
+            if promising.any():
+                beat = little
+        return promising, beat
 
     def _centre(self, sample: Promises, promising: npt.NDArray[np.bool_]) -> FloatArray:
         """Return the mean of the promising payoffs, or one of them if the mean is not allowed."""
@@ -359,6 +386,17 @@ class PayoffSearch:
                 weights = self.cloud.rng.dirichlet(np.full(len(same), 0.5), size=_MIXTURES)
                 parts.append(weights @ same)
         return np.vstack(parts)
+
+    def _unproven(self, points: list[int]) -> list[int]:
+        """Return the points of the certificate that do not lie between answers that agree."""
+        assert self.planned is not None
+        cloud = self.cloud
+        which = cloud.labels == self.planned.response
+        which &= cloud.accuracy <= self.accuracy * (1 + _BETWEEN)
+        if not which.any():
+            return points
+        corners = np.vstack([cloud.asked[which].T, np.ones(which.sum())])
+        return [i for i in points if nnls(corners, np.append(self._points[i], 1.0))[1] > _BETWEEN]
 
     def _corners(self, strategy: FloatArray, radius: float) -> FloatArray:
         """Return the corner points, drawn towards the strategy where they leave the space."""

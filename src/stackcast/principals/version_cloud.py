@@ -127,7 +127,8 @@ class VersionCloud:
             return False
         for i in np.flatnonzero(bad):
             self.points[i] = self.points[good[int(self.rng.random() * len(good))]]
-        self._walk(self.points, self._steps)
+        # The fewer are left, the longer their copies walk before they are spread again.
+        self._walk(self.points, int(self._steps * (1 + np.log2(self._size / len(good)))))
         return True
 
     def drop(self, which: IntArray) -> bool:
@@ -243,29 +244,32 @@ class VersionCloud:
             gaps = least_gaps(points, self.asked, self.labels)
             near = gaps.min(axis=0) < 2 * np.ptp(gaps, axis=0) + self.accuracy
         before = points.copy() if not near.all() else points
+        self._walk_among(near, points, steps)
+        if not near.all():
+            far = ~near
+            out = (
+                violations(
+                    points, self.asked[far], self.labels[far], self.accuracy[far], self._basis
+                )
+                > _ALLOWED
+            )
+            if out.any():  # where points are near each other, few answers seem near to them
+                again = before[out]
+                self._walk_among(np.ones(len(near), dtype=bool), again, steps)
+                points[out] = again
+
+    def _walk_among(self, which: npt.NDArray[np.bool_], points: FloatArray, steps: int) -> None:
         walk(
             points,
-            self.asked[near],
-            self.labels[near],
-            self.accuracy[near],
+            self.asked[which],
+            self.labels[which],
+            self.accuracy[which],
             self._basis,
             self.low,
             self.high,
             steps,
             self.rng,
         )
-        if not near.all():
-            out = (
-                violations(
-                    points,
-                    self.asked[~near],
-                    self.labels[~near],
-                    self.accuracy[~near],
-                    self._basis,
-                )
-                > _ALLOWED
-            )
-            points[out] = before[out]
 
     def _violations(self, which: slice) -> FloatArray:
         return violations(
