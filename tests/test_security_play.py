@@ -236,6 +236,70 @@ def test_a_rival_promises_no_more_than_the_optimum() -> None:
     assert found > 30
 
 
+def test_leaning_moves_coverage_to_where_attacks_stray_and_proves_nothing() -> None:
+    rng = np.random.default_rng(5)
+    moved = 0
+    for seed in range(100):
+        n = int(rng.integers(3, 9))
+        game = generators.security(n, int(rng.integers(1, n)), seed)
+        search = CoverageSearch(game.principal_view, 0.0)
+        oracle = ExactOracle(game.agent_view)
+        for _ in range(4 * n):
+            question = search.question()
+            search.tell(question.strategy, oracle(question.strategy).response)
+        y = search.best
+        covered = 0.9 * float(search.low[y])
+        even = search.commitment(y, covered)
+        low, bound = search.low.copy(), search.upper_bound
+        attacks = rng.integers(0, 30, n).astype(float)
+        for _ in range(5):
+            search.balance(y, attacks, 0.01)
+        leaning = search.commitment(y, covered)
+        assert (search.low == low).all()
+        assert search.upper_bound == bound
+        assert leaning.value == even.value
+        assert leaning.strategy[y] == covered
+        assert (leaning.strategy >= 0).all()
+        assert (leaning.strategy <= 1).all()
+        # Nothing is spent that is not there, and nothing is kept back that was spent before.
+        assert leaning.strategy.sum() <= game.resources + 1e-12
+        assert leaning.strategy.sum() == pytest.approx(even.strategy.sum())
+        others = np.flatnonzero(search.seen & (np.arange(n) != y))
+        if not len(others):
+            continue
+        most, least = others[np.argmax(attacks[others])], others[np.argmin(attacks[others])]
+        assert leaning.strategy[most] >= even.strategy[most] - 1e-12
+        assert leaning.strategy[least] <= even.strategy[least] + 1e-12
+        moved += leaning.strategy[most] > even.strategy[most] + 1e-3
+    assert moved > 50
+
+
+def test_leaning_repairs_wrong_bounds() -> None:
+    """Attacks that stray in proportion to what each target lacks even out what it lacks."""
+    game = generators.security(6, 1, seed=4)
+    search = CoverageSearch(game.principal_view, 0.0)
+    oracle = ExactOracle(game.agent_view)
+    for _ in range(60):
+        question = search.question()
+        search.tell(question.strategy, oracle(question.strategy).response)
+    y, star = search.best, search.low.copy()
+    others = np.flatnonzero((star > 0.03) & (np.arange(6) != y))
+    assert len(others) >= 2
+    search.low[others] += np.where(np.arange(len(others)) % 2, 0.03, -0.03)
+    covered = float(star[y]) - 0.03
+
+    def spread() -> float:
+        beyond = (search.commitment(y, covered).strategy - star)[others]
+        return float(np.ptp(beyond))
+
+    before = spread()
+    for _ in range(60):
+        beyond = search.commitment(y, covered).strategy - star
+        search.balance(y, np.where(star > 0.03, 20 * np.exp(-beyond / 0.02), 0.0), 0.002)
+    assert before > 0.05
+    assert spread() < before / 3
+
+
 def test_the_learner_turns_from_the_wrong_target() -> None:
     game = generators.security(8, 1, seed=0).normalised()
     best = sc.solve(game)

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 #: The first step, the least one, and how deep an attacker is led back to its target.
 _FIRST, _LEAST, _DEEP = 0.02, 0.002, 0.02
 #: The share of other attacks that calls for a retreat.
-_STRAYING = 0.05
+_STRAYING = 0.07
 #: Blocks between two trials, at most.
-_LONGEST_REST = 64
+_LONGEST_REST = 8
 
 _HOLD, _TRY, _RECOVER = "hold", "try", "recover"
 

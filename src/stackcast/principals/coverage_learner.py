@@ -7,8 +7,9 @@ r(t) = c·√(log(n²t)/t) with c low at first, and what contradicts it doubles 
 An answer may be wrong, but hardly by much: a calibrated attacker errs among targets that are nearly
 best, and a bound that is a little too high shows when the resources are spent and some target is
 attacked all the same. Then every bound is taken back a little and the squeeze goes on. Attacks that
-stray go on proving bounds: when another target promises clearly more than the attacked one keeps,
-the learner turns to it.
+stray go on proving bounds, and the coverage of the other targets leans towards those that draw
+them. When another target promises clearly more than the attacked one keeps, the learner turns to
+it.
 
 Towards the end of the horizon the commitment moves inwards until its answers prove a margin. Before
 that a certificate would be lost with the next move, and a margin costs something in every round.
@@ -56,6 +57,8 @@ _COMING = 0.05
 _STRAY = 0.05
 #: The share of the resources that stays unknown, so that coverage can still be moved.
 _KEPT = 0.02
+#: How far a commitment leans in a block, at most, towards a target that draws strayed attacks.
+_LEANING = 0.002
 #: Rounds of a block after which it is given up if no larger share of attacks is as it should be.
 _GLIMPSE, _LEFT = 50, 0.1
 #: Retreats in a row that may fail before the search is opened again.
@@ -305,6 +308,9 @@ class CoverageLearner:
         others = np.where(np.arange(len(shares)) == kept.response, 0.0, shares)
         for z in np.flatnonzero(others > _STRAY).tolist():
             self._search.tell(kept.strategy, z)
+        if wrong <= 0.5:  # an attacker who has left altogether tells nothing of the other targets
+            counts = np.bincount(attacks, minlength=len(shares)).astype(np.float64)
+            self._search.balance(kept.response, counts, _LEANING)
         lacking = _KEPT * self._search.resources - self._search.unknown
         if lacking > 0:
             self._search.widen(lacking / len(shares))

@@ -18,6 +18,11 @@ coverage (upper bounds H), and what is left is a bisection for each target that 
 Targets that were never attacked in the first 2n questions are left uncovered from then on: if they
 are worth an attack at all, they draw one.
 
+**Attacks that stray say where bounds are wrong.** Answers of a calibrated attacker err, so bounds
+are a few hundredths too high here and too low there, and what the attacked target gives up protects
+it only from the rival whose bound is worst. So commitments lean: by a little more than the bound
+where strayed attacks are more than the others' mean, by a little less where they are fewer.
+
 **One question certifies a margin.** Regions are monotone: covering the attacked target y less, or
 any other more, leaves y attacked. So if y answers where its own coverage is raised by ρ and every
 other is lowered by ρ (cut at 0 and 1), every coverage within ρ of the commitment draws y.
@@ -72,6 +77,7 @@ class CoverageSearch:
         n = self.view.space.dimension
         self.low, self.high = np.zeros(n), np.ones(n)
         self.seen = np.zeros(n, dtype=np.bool_)
+        self.lean = np.zeros(n)
         self.kept = np.ones(n)
         self.asked = 0
 
@@ -132,7 +138,9 @@ class CoverageSearch:
         self.asked += 1
         y, before = response, self.high[response]
         self.seen[y] = True
-        self.low[y] = max(self.low[y], min(coverage[y], before))
+        proven = min(coverage[y], before)
+        if proven > self.low[y]:
+            self.low[y], self.lean[y] = proven, 0.0
         if coverage[y] >= before - 1e-15:
             # It is attacked at the most it can be covered: the others cannot be covered more.
             lowered = np.minimum(self.high, np.maximum(coverage, self.low))
@@ -147,20 +155,25 @@ class CoverageSearch:
     def commitment(self, target: int, covered: float) -> Commitment:
         """Return coverage under which ``target`` should be attacked, itself covered as given.
 
-        What is left of the resources goes to the other targets, evenly beyond what is proven.
+        What is left of the resources goes to the other targets: to each what is proven for it, its
+        lean, and the same level.
         """
-        coverage = self.low.copy()
+        top = np.where(self._awake, self.high, 0.0)
+        top[target] = 0.0
+        coverage = _levelled(self.low + self.lean, top, self.resources - covered)
         coverage[target] = covered
-        room = np.where(self._awake, np.maximum(self.high - self.low, 0.0), 0.0)
-        room[target] = 0.0
-        left = self.resources - float(coverage.sum())
-        if left >= 0:
-            coverage += _poured(room, left)
-        else:  # more is asked for than is left: the others give it up evenly
-            others = np.where(np.arange(len(coverage)) == target, 0.0, coverage)
-            coverage -= _poured(others, -left)
         value = float(self.loss[target] + self.relief[target] * covered)
         return Commitment(np.clip(coverage, 0.0, 1.0), target, value, 0.0)
+
+    def balance(self, target: int, attacks: FloatArray, step: float) -> None:
+        """Lean towards the targets that strayed attacks prefer, by at most ``step`` for each.
+
+        ``attacks`` counts the attacks on each target while ``target`` was meant.
+        """
+        others = self.seen & (np.arange(len(attacks)) != target)
+        mean = float(attacks[others].mean()) if others.any() else 0.0
+        if mean > 0:
+            self.lean[others] += step * ((attacks - mean) / (attacks + mean))[others]
 
     def leave(self, target: int, covered: float) -> None:
         """Remember that a target was attacked for long, and no more often when covered more."""
@@ -174,9 +187,10 @@ class CoverageSearch:
         One that was left before promises no more than it kept.
         """
         below = max(below, float(self.low[target]) - held)
-        covered = np.clip(self.low - below, 0.0, self.kept)
+        likely = np.minimum(self.low, self.low + self.lean)
+        covered = np.clip(likely - below, 0.0, self.kept)
         promised = np.where(
-            self.seen & (self.low > below), self.loss + self.relief * covered, -np.inf
+            self.seen & (likely > below), self.loss + self.relief * covered, -np.inf
         )
         promised[target] = -np.inf
         z = int(np.argmax(promised))
@@ -196,6 +210,7 @@ class CoverageSearch:
             "low": self.low.copy(),
             "high": self.high.copy(),
             "seen": self.seen.copy(),
+            "lean": self.lean.copy(),
             "kept": self.kept.copy(),
             "asked": self.asked,
             "tolerance": self.tolerance,
@@ -205,7 +220,8 @@ class CoverageSearch:
         """Go on from where ``state`` was taken."""
         self.low, self.high = state["low"].copy(), state["high"].copy()
         self.seen, self.asked = state["seen"].copy(), state["asked"]
-        self.kept, self.tolerance = state["kept"].copy(), state["tolerance"]
+        self.lean, self.kept = state["lean"].copy(), state["kept"].copy()
+        self.tolerance = state["tolerance"]
 
 
 def search_coverage(view: PrincipalView, tolerance: float) -> Search[Commitment]:
@@ -259,3 +275,17 @@ def _poured(room: FloatArray, amount: float) -> FloatArray:
     i = int(np.searchsorted(filled, amount))
     share = (amount - below[i]) / (n - i)
     return np.minimum(room, share)
+
+
+def _levelled(base: FloatArray, top: FloatArray, total: float) -> FloatArray:
+    """Return ``base`` and one level for every entry, between 0 and ``top``, ``total`` in all."""
+    if total >= top.sum():
+        return top
+    least, most = -float(base.max()), float((top - base).max())
+    for _ in range(60):  # halved to rounding
+        level = (least + most) / 2
+        if np.clip(base + level, 0.0, top).sum() > total:
+            most = level
+        else:
+            least = level
+    return np.clip(base + least, 0.0, top)
