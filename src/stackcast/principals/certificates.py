@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: A facet of the hull that coincides with one of the space to this distance is the space's own.
 _SAME = 1e-9
-#: Points of a certificate, at most, for each action.
+#: Vertices of what is cut, at most, for each action.
 _MOST = 6
 
 
@@ -61,8 +61,8 @@ def fitted_points(
     (by ``payoffs``) or of the space. A simplex has the same facets, those of the region kept at
     the distance ``safety``, and one more across: no point is nearer to another region than that,
     and the ball of ``radius`` fits exactly. So the certificate asks for no more margin than it
-    proves, whatever m is. The points are the m vertices of the simplex, more where other facets
-    cut it; None if h is no such vertex, or if they were more than 6m.
+    proves, whatever m is. The points are the m vertices of the simplex, and where other facets cut
+    it a few more; None if h is no such vertex, or if the cuts leave more than 6m vertices.
     """
     basis = space.basis
     m, d = len(strategy), basis.shape[1]
@@ -93,6 +93,17 @@ def fitted_points(
     if (space.inequality_rows[:m] == -np.eye(m)).all():
         points = np.maximum(points, 0.0)
         points /= points.sum(axis=1, keepdims=True)
+    return _needed(points, strategy, space, radius) if len(points) > m else points
+
+
+def _needed(
+    points: FloatArray, strategy: FloatArray, space: StrategySpace, radius: float
+) -> FloatArray:
+    """Return points without which the hull would not contain the ball, the farthest left out."""
+    for point in points[np.argsort(-np.linalg.norm(points - strategy, axis=1))]:
+        rest = points[(points != point).any(axis=1)]
+        if certified_radius(strategy, rest, space) >= radius * (1 - 1e-9):
+            points = rest
     return points
 
 

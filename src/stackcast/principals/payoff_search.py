@@ -51,7 +51,7 @@ _CLIMBS, _STEEP = 8, 100
 #: The share of the tolerance that a robust commitment must promise at least.
 _LITTLE = 0.25
 #: Solves that each question may cost.
-_SOLVES = 46
+_SOLVES = 40
 #: Promising points to weigh a question by, as far as some near those found promise as well.
 _ENOUGH = 12
 #: Mixtures of promising strategies that are weighed beside them, for each response.
