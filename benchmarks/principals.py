@@ -80,7 +80,7 @@ def queries(games: int, sizes: list[int]) -> list[dict[str, Any]]:
                 game = generator(m, m, seed)
                 best = solve(game, details=True)
                 search = PayoffSearch(
-                    game.principal_view, margin=1e-3, accuracy=1e-3, tolerance=9.8e-3, seed=seed
+                    game.principal_view, margin=1e-3, accuracy=1e-3, tolerance=9.5e-3, seed=seed
                 )
                 oracle = ExactOracle(game.agent_view, ambiguous=1e-3, seed=seed)
                 start = time.perf_counter()
