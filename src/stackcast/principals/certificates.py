@@ -17,12 +17,15 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.optimize import nnls
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from stackcast._validation import FloatArray
     from stackcast.games import StrategySpace
 
-#: A facet of the hull that coincides with one of the space to this distance is the space's own.
+#: What is nearer than this coincides, but for rounding.
 _SAME = 1e-9
 #: Vertices of what is cut, at most, for each action.
 _MOST = 6
@@ -45,6 +48,32 @@ def corner_points(strategy: FloatArray, radius: float) -> FloatArray:
     inner = np.maximum(0.0, strategy - radius * math.sqrt((m - 1) / m))
     corners: FloatArray = inner + (1.0 - inner.sum()) * np.eye(m)
     return corners
+
+
+def corners_inside(strategy: FloatArray, radius: float, space: StrategySpace) -> FloatArray:
+    """Return the corner points, drawn towards the strategy where they leave the space."""
+    points = corner_points(strategy, radius)
+    rows, bounds = space.inequality_rows, space.inequality_bounds
+    over, room = (points - strategy) @ rows.T, bounds - rows @ strategy
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = np.where(over > 1e-15, np.maximum(room, 0.0) / over, np.inf).min(axis=1)
+    inside: FloatArray = strategy + np.minimum(reach, 1.0)[:, None] * (points - strategy)
+    return inside
+
+
+def lie_between(points: FloatArray, others: FloatArray) -> npt.NDArray[np.bool_]:
+    """Tell which points lie in the hull of others.
+
+    Examples
+    --------
+    >>> lie_between(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([[1.0, 0.0], [0.2, 0.8]])).tolist()
+    [True, False]
+    """
+    if not len(others):
+        return np.zeros(len(points), dtype=np.bool_)
+    corners = np.vstack([others.T, np.ones(len(others))])
+    away = [nnls(corners, np.append(point, 1.0))[1] for point in points]
+    return np.array(away, dtype=np.float64) <= _SAME
 
 
 def fitted_points(

@@ -22,10 +22,14 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import nnls
 
 from stackcast._random import stream
-from stackcast.principals.certificates import certified_radius, corner_points, fitted_points
+from stackcast.principals.certificates import (
+    certified_radius,
+    corners_inside,
+    fitted_points,
+    lie_between,
+)
 from stackcast.principals.commitments import (
     Commitment,
     plain_commitment,
@@ -62,8 +66,6 @@ _GROWTH, _FARTHEST = 1.15, 2.2
 _SETTLED = 0.8
 #: Points whose best commitments are weighed against each other.
 _CANDIDATES = 12
-#: How far a point between others may seem to lie from them, by rounding.
-_BETWEEN = 1e-9
 
 
 class PayoffSearch:
@@ -311,7 +313,7 @@ class PayoffSearch:
                 candidate.strategy, candidate.response, centre, self.space, radius, safety
             )
             if points is None:
-                points = self._corners(candidate.strategy, radius)
+                points = corners_inside(candidate.strategy, radius, self.space)
             theirs = np.concatenate([centre[None], sample.payoffs[promising]])
             agree = (self.cloud.answers(points, theirs) == candidate.response).all(axis=1)
             more = (sample.values > candidate.value + self.tolerance).mean()
@@ -390,23 +392,10 @@ class PayoffSearch:
     def _unproven(self, points: list[int]) -> list[int]:
         """Return the points of the certificate that do not lie between answers that agree."""
         assert self.planned is not None
-        cloud = self.cloud
-        which = cloud.labels == self.planned.response
-        which &= cloud.accuracy <= self.accuracy * (1 + _BETWEEN)
-        if not which.any():
-            return points
-        corners = np.vstack([cloud.asked[which].T, np.ones(which.sum())])
-        return [i for i in points if nnls(corners, np.append(self._points[i], 1.0))[1] > _BETWEEN]
-
-    def _corners(self, strategy: FloatArray, radius: float) -> FloatArray:
-        """Return the corner points, drawn towards the strategy where they leave the space."""
-        points = corner_points(strategy, radius)
-        rows, bounds = self.space.inequality_rows, self.space.inequality_bounds
-        over, room = (points - strategy) @ rows.T, bounds - rows @ strategy
-        with np.errstate(divide="ignore", invalid="ignore"):
-            reach = np.where(over > 1e-15, np.maximum(room, 0.0) / over, np.inf).min(axis=1)
-        inside: FloatArray = strategy + np.minimum(reach, 1.0)[:, None] * (points - strategy)
-        return inside
+        which = self.cloud.labels == self.planned.response
+        which &= self.cloud.accuracy <= self.accuracy * (1 + 1e-9)
+        proven = lie_between(self._points[points], self.cloud.asked[which])
+        return [i for i, known in zip(points, proven, strict=True) if not known]
 
     def state(self) -> State:
         """Return all that the search knows."""
