@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks._storing import store
 from stackcast.agents import BestResponse, Calibrated, Lazy, NonAdaptive, QuantalResponse
 from stackcast.calibration import AdaptiveRate
 from stackcast.games import FiniteGame
@@ -363,4 +364,4 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
 if __name__ == "__main__":
     import sys
 
-    main(sys.argv[1:])
+    store("principals", main(sys.argv[1:]), beside=True)
