@@ -22,7 +22,7 @@ test: .venv/.for-developers
 test-slow: .venv/.for-developers
 	$(BIN)/pytest -n auto -m slow
 
-# Build the site, and run every command of the documentation as it is shown: a quarter of an hour.
+# Build the site, and run every command of the documentation as it is shown: some minutes.
 test-docs: docs
 	$(BIN)/pytest -n auto -m slow tests/test_docs.py tests/test_campaign_cli.py
 
