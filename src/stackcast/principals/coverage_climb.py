@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from stackcast._state import State
 
 #: The first step, the least one, and how deep an attacker is led back to its target.
-_FIRST, _LEAST, _DEEP = 0.02, 0.002, 0.02
+_FIRST, _LEAST, _DEEP = 0.02, 0.005, 0.03
 #: The share of other attacks that calls for a retreat.
 _STRAYING = 0.07
 #: Blocks between two trials, at most.

@@ -1,15 +1,14 @@
-"""The learner of security games: squeezes the coverage, commits, watches, and adjusts.
+"""The learner of security games: balances the coverage, commits, watches, and adjusts.
 
-It runs :class:`CoverageSearch` by questions that end when they are sure. Nothing is told about the
-attacker, neither its payoffs nor the rate of its calibration: the rate is modelled as
-r(t) = c·√(log(n²t)/t) with c low at first, and what contradicts it doubles c.
+It begins with :class:`CoverageBalance`, which finds the coverage that makes targets equally
+attractive. Nothing is told about the attacker, neither its payoffs nor the rate of its calibration:
+the rate is modelled as r(t) = c·√(log(n²t)/t) with c low at first, and what contradicts it doubles
+c.
 
-An answer may be wrong, but hardly by much: a calibrated attacker errs among targets that are nearly
-best, and a bound that is a little too high shows when the resources are spent and some target is
-attacked all the same. Then every bound is taken back a little and the squeeze goes on. Attacks that
-stray go on proving bounds, and the coverage of the other targets leans towards those that draw
-them. When another target promises clearly more than the attacked one keeps, the learner turns to
-it.
+The commitment covers its target clearly less than that at first and climbs: an attacker follows
+coverage that rises slowly, and leaves for long when it was too high. Attacks that stray go on
+proving bounds, and the coverage of the other targets leans towards those that draw them. When
+another target promises clearly more than the attacked one keeps, the learner turns to it.
 
 Towards the end of the horizon the commitment moves inwards until its answers prove a margin. Before
 that a certificate would be lost with the next move, and a margin costs something in every round.
@@ -24,6 +23,7 @@ import numpy as np
 
 from stackcast._validation import real_number, whole_number
 from stackcast.principals.commitments import Commitment, plain_commitment, restored_commitment
+from stackcast.principals.coverage_balance import CoverageBalance
 from stackcast.principals.coverage_climb import CoverageClimb
 from stackcast.principals.coverage_search import CoverageSearch
 from stackcast.principals.learned import Contradiction, LearnedCommitment
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 #: c at first, and at most.
 _CONSTANT, _LARGEST_CONSTANT = 0.01, 1.0
-#: The squeeze ends when this share of the resources is unknown.
-_UNKNOWN = 0.05
-#: How far the first commitment stays below the proven coverage of its target.
-_BELOW = 0.02
+#: Rounds of exploration, times √n, at most this part of the horizon, in blocks of so many.
+_ROUNDS, _PART, _PIECE = 300, 20, 10
+#: How far the first commitment stays below the balanced coverage of its target.
+_BELOW = 0.05
 #: The share of the horizon after which the commitment is settled and certified.
 _LATE = 0.85
 #: The share of attacks as they should be that is worth asking for a certificate.
@@ -59,6 +59,8 @@ _STRAY = 0.05
 _KEPT = 0.02
 #: How far a commitment leans in a block, at most, towards a target that draws strayed attacks.
 _LEANING = 0.002
+#: Rounds of the first blocks, if the horizon is long.
+_SHORTEST = 300
 #: Rounds of a block after which it is given up if no larger share of attacks is as it should be.
 _GLIMPSE, _LEFT = 50, 0.1
 #: Retreats in a row that may fail before the search is opened again.
@@ -119,8 +121,14 @@ class CoverageLearner:
         self._commitment: Commitment | None = None
         self._proof: tuple[FloatArray, float] | None = None
         self._climb = CoverageClimb()
-        self._clean = self._falls = self._spent = 0
+        self._clean = self._falls = 0
         self._settling = math.nan
+        self._balance = self._new_balance()
+
+    def _new_balance(self) -> CoverageBalance:
+        n = self._view.space.dimension
+        rounds = max(_PIECE, min(round(_ROUNDS * math.sqrt(n)), self._horizon // _PART))
+        return CoverageBalance(n, self._search.resources, rounds)
 
     @property
     def view(self) -> PrincipalView:
@@ -141,10 +149,8 @@ class CoverageLearner:
     def result(self) -> LearnedCommitment:
         """What it would commit to now, and what it can say for it."""
         best = self._commitment
-        if best is None and self._search.best >= 0:
-            best = self._plan()
         if best is None:
-            best = Commitment(self._search.question().strategy, -1, math.nan, math.nan)
+            best = Commitment(self._balance.coverage, -1, math.nan, math.nan)
         margin = self._certified(best)
         return LearnedCommitment(
             best.strategy,
@@ -160,16 +166,15 @@ class CoverageLearner:
         )
 
     def commit(self) -> Block:
-        """Return the next piece of a question, or of the commitment."""
-        if self._question is None and self._commitment is None:
-            self._next()
+        """Return the next piece of exploration, of a question, or of the commitment."""
+        if self._commitment is None:
+            return Block(self._balance.coverage, _PIECE, "explore")
         if self._question is not None:
             asked = self._question
-            rounds, _ = self._timing.next_piece(self._heard, asked.accuracy, self._longest(asked))
-            if asked.phase == "certify" and not len(self._heard):
+            rounds, _ = self._timing.next_piece(self._heard, asked.accuracy, self._longest())
+            if not len(self._heard):
                 rounds = min(rounds, _GLIMPSE)
             return Block(asked.strategy, max(rounds, 1), asked.phase)
-        assert self._commitment is not None
         rounds = self._block() - len(self._heard)
         if not len(self._heard) and not self._climb.recovering:
             rounds = min(rounds, _GLIMPSE)
@@ -177,36 +182,37 @@ class CoverageLearner:
 
     def observe(self, responses: npt.NDArray[Any]) -> None:
         """Learn from the attacks on a piece."""
-        phase = "commit" if self._question is None else self._question.phase
-        self._rounds[phase] = self._rounds.get(phase, 0) + len(responses)
-        self._played += len(responses)
         attacks = np.asarray(responses, dtype=np.int64)
+        kept, asked = self._commitment, self._question
+        phase = "explore" if kept is None else "commit" if asked is None else asked.phase
+        self._rounds[phase] = self._rounds.get(phase, 0) + len(attacks)
+        self._played += len(attacks)
+        if kept is None:
+            self._balance.tell(attacks)
+            if self._balance.finished:
+                self._open()
+            return
         self._heard = np.append(self._heard, attacks)
-        if self._question is None:
+        if asked is None:
             if len(self._heard) >= self._block() or self._gone():
                 heard, self._heard = self._heard, np.zeros(0, dtype=np.int64)
                 self._watch(heard)
             return
-        self._spent += len(attacks)
         answer = self._answer()
         if answer is None:
             return
         refused = self._refusing()
-        question, self._question = self._question, None
-        self._heard = np.zeros(0, dtype=np.int64)
+        self._question, self._heard = None, np.zeros(0, dtype=np.int64)
         self._questions += 1
-        kept = self._commitment
-        if question.phase == "explore" or kept is None:
-            self._search.tell(question.strategy, answer.response)
-        elif answer.response == kept.response and not refused:
-            self._proof = question.strategy, answer.accuracy
+        if answer.response == kept.response and not refused:
+            self._proof = asked.strategy, answer.accuracy
         else:
             self._lower(kept)
 
     def _refusing(self) -> bool:
         """Tell whether the certificate that is being asked for is refused by now."""
         asked, kept, played = self._question, self._commitment, len(self._heard)
-        if asked is None or kept is None or asked.phase != "certify":
+        if asked is None or kept is None:
             return False
         least = _REFUSED if played >= self._block() else _LEFT
         return float((self._heard[played // 2 :] == kept.response).mean()) < least
@@ -216,7 +222,7 @@ class CoverageLearner:
         asked = self._question
         assert asked is not None
         # A refusal need not be as sure as a certificate.
-        longest = len(self._heard) if self._refusing() else self._longest(asked)
+        longest = len(self._heard) if self._refusing() else self._longest()
         return self._timing.next_piece(self._heard, asked.accuracy, longest)[1]
 
     def _certified(self, kept: Commitment) -> float:
@@ -247,24 +253,19 @@ class CoverageLearner:
 
     def _block(self) -> int:
         """Return how long the commitment is held before it is looked at."""
-        return max(20, min(1000, self._horizon // 100))
+        return max(20, min(1000, self._horizon // 100, max(_SHORTEST, self._played // 10)))
 
-    def _longest(self, question: Question) -> int:
-        share = 20 if question.phase == "certify" else 400
-        return max(20, self._horizon // share)
+    def _longest(self) -> int:
+        """Return how many rounds a certificate may take."""
+        return max(20, self._horizon // 20)
 
-    def _next(self) -> None:
-        """Ask on, or commit."""
-        search = self._search
-        slow = self._spent > self._horizon // 5
-        squeezed = search.unknown <= _UNKNOWN * search.resources or search.finished
-        if search.best < 0 or not (squeezed or slow):
-            self._question = search.question()
-            return
+    def _open(self) -> None:
+        """Commit to the best of what exploration found."""
+        self._search.adopt(self._balance.estimate, self._balance.seen)
         kept = self._plan()
         self._commitment = kept
         self._climb.start(float(kept.strategy[kept.response]))
-        self._spent, self._settling = 0, math.nan
+        self._settling = math.nan
 
     def _plan(self) -> Commitment:
         """Return the best commitment, each target a step below what is proven for it."""
@@ -360,20 +361,18 @@ class CoverageLearner:
         long = self._clean >= max(_LONG, self._horizon // _LONG_SHARE)
         self._commitment, self._proof = None, None
         self._clean = self._falls = 0
-        if long:
-            # It was right for long: the attacker has changed, and old answers are about another.
-            self._search.restart()
-        else:
+        if not long:  # otherwise the attacker has changed, which says nothing of its rate
             self._timing.constant = min(2 * self._timing.constant, _LARGEST_CONSTANT)
-            self._search.widen(2 * _UNKNOWN * self._search.resources / len(self._search.low))
+        self._balance = self._new_balance()
 
     def state(self) -> State:
         """Return all that the learner knows, as plain state."""
         asked = self._question
         return {
+            "balance": self._balance.state(),
             "search": self._search.state(),
             "constant": self._timing.constant,
-            "numbers": [self._played, self._questions, self._clean, self._falls, self._spent],
+            "numbers": [self._played, self._questions, self._clean, self._falls],
             "settling": self._settling,
             "climb": self._climb.state(),
             "proof": None if self._proof is None else [self._proof[0].copy(), self._proof[1]],
@@ -388,11 +387,11 @@ class CoverageLearner:
 
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
+        self._balance.restore(state["balance"])
         self._search.restore(state["search"])
         self._timing.constant = state["constant"]
         numbers = state["numbers"]
-        self._played, self._questions, self._clean = numbers[:3]
-        self._falls, self._spent = numbers[3:]
+        self._played, self._questions, self._clean, self._falls = numbers
         self._settling = state["settling"]
         self._climb.restore(state["climb"])
         proof = state["proof"]

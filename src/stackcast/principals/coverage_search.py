@@ -36,9 +36,12 @@ import numpy as np
 
 from stackcast._validation import InputError, real_number
 from stackcast.principals.commitments import Commitment
+from stackcast.principals.coverage_balance import levelled
 from stackcast.principals.questions import Question
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from stackcast._state import State
     from stackcast._validation import FloatArray
     from stackcast.games import PrincipalView
@@ -124,7 +127,7 @@ class CoverageSearch:
     def question(self) -> Question:
         """Return the coverage to be asked next."""
         room = np.where(self._awake, self.high - self.low, 0.0)
-        coverage = self.low + _poured(room, self.unknown)
+        coverage = self.low + levelled(np.zeros(len(room)), room, self.unknown)
         if room.sum() <= self.unknown + 1e-12:
             # Enough for all: only the coverage of one promising target is in doubt.
             promised = np.where(self._awake, self.loss + self.relief * self.upper, -np.inf)
@@ -147,6 +150,12 @@ class CoverageSearch:
             self.high = np.where(self._awake, lowered, self.high)
             self.high[y] = before
 
+    def adopt(self, coverage: FloatArray, seen: npt.NDArray[np.bool_]) -> None:
+        """Begin with coverage that was found in another way, and the targets that were attacked."""
+        self.restart()
+        self.low, self.seen = coverage.copy(), seen.copy()
+        self.asked = _PATIENCE * len(coverage)
+
     def widen(self, amount: float) -> None:
         """Take back some of what every answer proved: some of them were wrong."""
         self.low = np.maximum(0.0, self.low - amount)
@@ -160,7 +169,7 @@ class CoverageSearch:
         """
         top = np.where(self._awake, self.high, 0.0)
         top[target] = 0.0
-        coverage = _levelled(self.low + self.lean, top, self.resources - covered)
+        coverage = levelled(self.low + self.lean, top, self.resources - covered)
         coverage[target] = covered
         value = float(self.loss[target] + self.relief[target] * covered)
         return Commitment(np.clip(coverage, 0.0, 1.0), target, value, 0.0)
@@ -262,30 +271,3 @@ def search_coverage(view: PrincipalView, tolerance: float) -> Search[Commitment]
         search.tell(point, answer.response)
         if search.unknown >= unknown:  # nothing was learnt: the rest is below rounding
             return kept
-
-
-def _poured(room: FloatArray, amount: float) -> FloatArray:
-    """Return ``amount`` spread evenly, no entry above its room."""
-    if amount >= room.sum():
-        return room
-    order = np.sort(room)
-    n = len(room)
-    below = np.concatenate([[0.0], np.cumsum(order)[:-1]])
-    filled = below + order * np.arange(n, 0, -1)  # what is poured when entry i is just full
-    i = int(np.searchsorted(filled, amount))
-    share = (amount - below[i]) / (n - i)
-    return np.minimum(room, share)
-
-
-def _levelled(base: FloatArray, top: FloatArray, total: float) -> FloatArray:
-    """Return ``base`` and one level for every entry, between 0 and ``top``, ``total`` in all."""
-    if total >= top.sum():
-        return top
-    least, most = -float(base.max()), float((top - base).max())
-    for _ in range(60):  # halved to rounding
-        level = (least + most) / 2
-        if np.clip(base + level, 0.0, top).sum() > total:
-            most = level
-        else:
-            least = level
-    return np.clip(base + least, 0.0, top)
