@@ -3,51 +3,43 @@
     python -m benchmarks principals
     python -m benchmarks.principals rounds --games 20 --sizes 2 3 5 --compared 2
 
-The first writes all four tables and the figure to ``docs/principals.md``; the second runs one of
-queries, rounds, agents and horizons, in the size that is asked for. All seeds are
-fixed; games are those of the seeds 0, 1, 2, … with a regularity η ≥ 0.02 where rounds are counted.
+The first writes all five tables and the figure to ``docs/principals.md``; the second runs one of
+queries, searches, rounds, agents and horizons, in the size that is asked for. All seeds are fixed;
+games are those of the seeds 0, 1, 2, … with a regularity η ≥ 0.02, except in ``queries``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from benchmarks._held_games import FAMILIES, average_utility, regular_games, utility_by_round
+from benchmarks._page import table
+from benchmarks._searches import queries, searches
 from benchmarks._storing import store
 from stackcast.agents import BestResponse, Calibrated, Lazy, NonAdaptive, QuantalResponse
 from stackcast.calibration import AdaptiveRate
 from stackcast.games import FiniteGame
-from stackcast.games.generators import competing, uniform
 from stackcast.principals import (
-    ExactOracle,
     ExploreThenCommit,
+    GridBandit,
     Oracle,
-    PayoffSearch,
     Precision,
     TheoryParameters,
+    UniformExplore,
     VersionSpace,
-    ask_oracle,
-    search_payoffs,
 )
 from stackcast.protocol import Block, Responses, play
-from stackcast.regions import BestResponseRegions
 from stackcast.solvers import solve
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stackcast._validation import FloatArray
-
-FAMILIES = {"uniform": uniform, "competing": competing}
 PAGE, FIGURE = Path("docs/principals.md"), Path("docs/images/principals-horizons.png")
 #: Games of each family and size.
-TARGETS = {"queries": 50, "rounds": 20, "agents": 5, "horizons": 4}
+TARGETS = {"queries": 50, "searches": 20, "rounds": 20, "agents": 5, "horizons": 4}
 #: Games of rounds that the others play too.
 COMPARED = 5
 #: Hand-set parameters of Algorithm 3: how coarse, and the constant of the rate. Each row of rounds
@@ -55,70 +47,6 @@ COMPARED = 5
 HAND_SET = ((1.0, 0.01), (1.0, 0.005), (2.0, 0.01), (4.0, 0.01))
 #: Within this of V* a principal has committed again.
 CLOSE = 0.06
-#: The medians to reach.
-PROTOTYPE = {
-    "uniform": {2: 6, 3: 13, 5: 22, 8: 35},
-    "competing": {2: 9, 3: 30, 5: 82, 8: 500},
-}
-
-
-def regular_games(family: str, size: int, count: int) -> Iterator[tuple[int, FiniteGame, float]]:
-    """Yield seed, game and V* of the first games with η ≥ 0.02."""
-    seed = found = 0
-    while found < count:
-        game = FAMILIES[family](size, size, seed)
-        solution = solve(game, details=True)
-        if solution.regularity >= 0.02:
-            found += 1
-            yield seed, game, solution.value
-        seed += 1
-
-
-def queries(games: int, sizes: list[int]) -> list[dict[str, Any]]:
-    """Count questions to an oracle that answers at random within 1e-3 of a facet."""
-    rows = []
-    for family, generator in FAMILIES.items():
-        for m in sizes:
-            asked, losses, solves, seconds, unsafe = [], [], [], [], 0
-            for seed in range(games):
-                game = generator(m, m, seed)
-                best = solve(game, details=True)
-                search = PayoffSearch(
-                    game.principal_view, margin=1e-3, accuracy=1e-3, tolerance=9.5e-3, seed=seed
-                )
-                oracle = ExactOracle(game.agent_view, ambiguous=1e-3, seed=seed)
-                start = time.perf_counter()
-                try:
-                    found = ask_oracle(search_payoffs(search), oracle, most=1000)
-                except RuntimeError:
-                    found = search.certified
-                seconds.append(time.perf_counter() - start)
-                asked.append(oracle.queries)
-                solves.append(search.cloud.solves / oracle.queries)
-                if found is None:
-                    losses.append(np.inf)
-                    continue
-                true = BestResponseRegions(game).margin(found.strategy, found.response)
-                unsafe += true < found.margin - 1e-12
-                if best.regularity >= 0.02:
-                    losses.append(best.value - found.value)
-            row = {
-                "family": family,
-                "size": m,
-                "games": games,
-                "median": float(np.median(asked)),
-                "largest": max(asked),
-                "to reach": PROTOTYPE[family].get(m),
-                "limit": m + 1,
-                "worst loss": float(max(losses)),
-                "losses above 0.01": int(sum(loss > 0.01 for loss in losses)),
-                "margins refuted": int(unsafe),
-                "solves a query": float(np.mean(solves)),
-                "seconds a game": float(np.mean(seconds)),
-            }
-            rows.append(row)
-            print(json.dumps(row), flush=True)
-    return rows
 
 
 def hand_set(m: int, k: int, horizon: int, coarse: float, constant: float) -> TheoryParameters:
@@ -136,62 +64,66 @@ def hand_set(m: int, k: int, horizon: int, coarse: float, constant: float) -> Th
     )
 
 
-def utility_by_round(t: Any, game: FiniteGame) -> FloatArray:
-    """Return what the principal earned in every round."""
-    earned, start = np.empty(len(t.responses)), 0
-    for block in t.blocks:
-        part = slice(start, start + block.rounds)
-        earned[part] = game.principal_utilities(block.strategy)[t.responses[part]]
-        start += block.rounds
-    return earned
-
-
-def average_utility(principal: Any, agent: Any, game: FiniteGame, rounds: int) -> float:
-    """Return what the principal earned in a round, exploration included."""
-    t = play(principal, agent, rounds, game, forecasts=False, progress=False)
-    return float(utility_by_round(t, game).mean())
-
-
 def rounds(games: int, sizes: list[int], horizon: int, compared: int) -> list[dict[str, Any]]:
     """Measure V* − average utility over all rounds against the calibrated agent."""
+    compared = min(compared, games)
     rows = []
     for family in FAMILIES:
         for m in sizes:
-            loss: dict[str, list[float]] = {"told": [], "VersionSpace": []}
-            by_hand: dict[str, list[float]] = {f"×{a:g}, c = {c:g}": [] for a, c in HAND_SET}
-            explored, questions = [], []
+            plays: dict[str, list[tuple[float, int, int]]] = {}
             for i, (seed, game, value) in enumerate(regular_games(family, m, games)):
                 learner = VersionSpace(game.principal_view, horizon, seed=seed)
                 players: dict[str, Any] = {"VersionSpace": learner}
                 if i < compared:
-                    players["told"] = Oracle(game, margin=0.003)
-                    for name, chosen in zip(by_hand, HAND_SET, strict=True):
-                        players[name] = ExploreThenCommit(
-                            game.principal_view, hand_set(m, m, horizon, *chosen), seed=seed
-                        )
+                    players |= others(game, horizon, seed)
                 for name, principal in players.items():
                     agent = Calibrated(game.agent_view, seed=seed)
-                    earned = average_utility(principal, agent, game, horizon)
-                    (by_hand | loss)[name].append(value - earned)
-                spent = learner.result.rounds
-                explored.append(horizon - spent.get("commit", 0))
-                questions.append(learner.result.questions)
-            best = min(by_hand, key=lambda name: float(np.mean(by_hand[name])))
-            loss["Algorithm 3"] = by_hand[best]
-            row = {
-                "family": family,
-                "size": m,
-                **{f"{name} mean": float(np.mean(found)) for name, found in loss.items()},
-                **{f"{name} worst": float(np.max(found)) for name, found in loss.items()},
-                "Algorithm 3 set to": best,
-                "rounds not committed": float(np.median(explored)),
-                "questions": float(np.median(questions)),
-                "games": games,
-                "games of the others": min(compared, games),
-            }
-            rows.append(row)
-            print(json.dumps(row), flush=True)
+                    t = play(principal, agent, horizon, game, forecasts=False, progress=False)
+                    loss = value - float(utility_by_round(t, game).mean())
+                    asked = [block for block in t.blocks if block.phase != "commit"]
+                    questions = len({block.strategy.tobytes() for block in asked})
+                    if principal is learner:
+                        questions = learner.result.questions
+                    spent = sum(block.rounds for block in asked)
+                    plays.setdefault(name, []).append((loss, questions, spent))
+            by_hand = [name for name in plays if name.startswith("Algorithm 3")]
+            best = min(by_hand, key=lambda name: float(np.mean([one[0] for one in plays[name]])))
+            for name, found in plays.items():
+                if name in by_hand and name != best:
+                    continue
+                loss, questions, spent = np.array(found).T
+                told = name.startswith("Oracle")
+                rows.append(
+                    {
+                        "family": family,
+                        "size": m,
+                        "principal": name,
+                        "games": len(found),
+                        "mean": float(loss.mean()),
+                        "worst": float(loss.max()),
+                        f"mean of the first {compared}": float(loss[:compared].mean()),
+                        "median questions": 0.0 if told else float(np.median(questions)),
+                        "rounds not committed": 0.0 if told else float(np.median(spent)),
+                    }
+                )
+                print(json.dumps(rows[-1]), flush=True)
     return rows
+
+
+def others(game: FiniteGame, horizon: int, seed: int) -> dict[str, Any]:
+    """Return the principals that the practical learner is compared with."""
+    view, (m, k) = game.principal_view, game.shape
+    return {
+        "Oracle, told the game": Oracle(game, margin=0.003),
+        **{
+            f"Algorithm 3, ×{coarse:g}, c = {constant:g}": ExploreThenCommit(
+                view, hand_set(m, k, horizon, coarse, constant), seed=seed
+            )
+            for coarse, constant in HAND_SET
+        },
+        "UniformExplore": UniformExplore(view, horizon, seed=seed),
+        "GridBandit": GridBandit(view, horizon),
+    }
 
 
 class Changing:
@@ -303,41 +235,34 @@ def horizons(games: int, longest: int) -> dict[str, list[float]]:
     return found
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Return rows as a Markdown table."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-    for row in rows:
-        cells = [
-            f"{cell:.4g}" if isinstance(cell, float) else str(cell)
-            for cell in (row.get(name, "") for name in names)
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
 def write_table(target: str, content: str) -> None:
     """Put a table between its two markers in the page of principals."""
     page = PAGE.read_text()
     start, end = f"<!-- {target}: measured -->\n", f"<!-- {target}: end -->"
     before, _, rest = page.partition(start)
     _, _, after = rest.partition(end)
-    PAGE.write_text(before + start + content + "\n" + end + after)
+    PAGE.write_text(before + start + content + end + after)
+
+
+def count(text: str) -> int:
+    """Return a whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, found {text}.")
+    return int(text)
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Any]:
-    """Run one of the four targets, or all, and write the tables to the docs."""
+    """Run one of the five targets, or all, and write the tables to the docs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", nargs="?", default="all", choices=["all", *TARGETS])
-    parser.add_argument("--games", type=int, help="instead of 50, 20, 5 and 4")
-    parser.add_argument("--sizes", type=int, nargs="+", help="instead of 2 3 5, and 8 for queries")
-    parser.add_argument("--horizon", type=int, default=200_000)
-    parser.add_argument("--longest", type=int, default=1_000_000, help="of the figure's horizons")
+    parser.add_argument("--games", type=count, help="instead of 50, 20, 20, 5 and 4")
     parser.add_argument(
-        "--compared",
-        type=int,
-        default=COMPARED,
-        help="games that the others play in the rounds table, at least one",
+        "--sizes", type=count, nargs="+", help="instead of 2 3 5, and 8 for queries"
+    )
+    parser.add_argument("--horizon", type=count, default=200_000)
+    parser.add_argument("--longest", type=count, default=1_000_000, help="of the figure's horizons")
+    parser.add_argument(
+        "--compared", type=count, default=COMPARED, help="games of rounds that all principals play"
     )
     options = parser.parse_args([] if arguments is None else arguments)
     tables: dict[str, Any] = {}
@@ -345,6 +270,8 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
         games = options.games or TARGETS[target]
         if target == "queries":
             tables[target] = queries(games, options.sizes or [2, 3, 5, 8])
+        elif target == "searches":
+            tables[target] = searches(games, options.sizes or [2, 3, 5])
         elif target == "rounds":
             sizes = options.sizes or [2, 3, 5]
             tables[target] = rounds(games, sizes, options.horizon, options.compared)
@@ -357,7 +284,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
             save_horizons(found, FIGURE)
             columns = zip(*found.values(), strict=True)
             tables[target] = [dict(zip(found, row, strict=True)) for row in columns]
-        write_table(target, table(tables[target]))
+        write_table(target, "\n".join(table(tables[target], most=None)))
     return tables
 
 

@@ -1,0 +1,182 @@
+"""Questions to an exact oracle: how many, and what the answer is worth."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks._held_games import FAMILIES, REGULAR, regular_games
+from stackcast.calibration import AdaptiveRate
+from stackcast.principals import (
+    ExactOracle,
+    GridBandit,
+    PayoffSearch,
+    Precision,
+    TheoryParameters,
+    UniformExplore,
+    ask_oracle,
+    learn_commitment,
+    search_payoffs,
+)
+from stackcast.regions import BestResponseRegions
+from stackcast.solvers import solve
+
+if TYPE_CHECKING:
+    from stackcast._validation import FloatArray
+    from stackcast.games import FiniteGame, PrincipalView
+    from stackcast.principals import Commitment
+
+#: Answers are random within this distance of a facet; margins of this size are certified.
+ACCURACY = 1e-3
+#: What a search may lose, the price of the margin included.
+TOLERANCE = 9.5e-3
+#: The medians to reach.
+PROTOTYPE = {
+    "uniform": {2: 6, 3: 13, 5: 22, 8: 35},
+    "competing": {2: 9, 3: 30, 5: 82, 8: 500},
+}
+#: The horizon whose tenth UniformExplore spends on questions.
+HORIZON = 200_000
+
+
+def queries(games: int, sizes: list[int]) -> list[dict[str, Any]]:
+    """Count questions to an oracle that answers at random within 1e-3 of a facet."""
+    rows = []
+    for family, generator in FAMILIES.items():
+        for m in sizes:
+            asked, losses, solves, seconds, unsafe = [], [], [], [], 0
+            for seed in range(games):
+                game = generator(m, m, seed)
+                best = solve(game, details=True)
+                oracle = ExactOracle(game.agent_view, ambiguous=ACCURACY, seed=seed)
+                search = payoff_search(game.principal_view, seed)
+                start = time.perf_counter()
+                found = _found(search, oracle)
+                seconds.append(time.perf_counter() - start)
+                asked.append(oracle.queries)
+                solves.append(search.cloud.solves / oracle.queries)
+                if found is None:
+                    losses.append(np.inf)
+                    continue
+                true = BestResponseRegions(game).margin(found.strategy, found.response)
+                unsafe += true < found.margin - 1e-12
+                if best.regularity >= REGULAR:
+                    losses.append(best.value - found.value)
+            row = {
+                "family": family,
+                "size": m,
+                "games": games,
+                "median": float(np.median(asked)),
+                "largest": max(asked),
+                "to reach": PROTOTYPE[family].get(m),
+                "limit": m + 1,
+                "worst loss": float(max(losses)),
+                "losses above 0.01": int(sum(loss > 0.01 for loss in losses)),
+                "margins refuted": int(unsafe),
+                "solves a query": float(np.mean(solves)),
+                "seconds a game": float(np.median(seconds)),
+                "slowest game": max(seconds),
+            }
+            rows.append(row)
+            print(json.dumps(row), flush=True)
+    return rows
+
+
+def payoff_search(view: PrincipalView, seed: int) -> PayoffSearch:
+    """Return the search of the practical learner, to the tolerance of the table."""
+    return PayoffSearch(view, margin=ACCURACY, accuracy=ACCURACY, tolerance=TOLERANCE, seed=seed)
+
+
+def _found(search: PayoffSearch, oracle: ExactOracle) -> Commitment | None:
+    try:
+        return ask_oracle(search_payoffs(search), oracle, most=1000)
+    except RuntimeError:
+        return search.certified
+
+
+def searches(games: int, sizes: list[int]) -> list[dict[str, Any]]:
+    """Compare what every principal's questions find on the same games (η ≥ 0.02)."""
+    contestants = {
+        "VersionSpace": _practical,
+        "Algorithm 3": _paper,
+        "UniformExplore": _uniform,
+        "GridBandit": _grid,
+    }
+    rows = []
+    for family in FAMILIES:
+        for m in sizes:
+            held = list(regular_games(family, m, games))
+            for name, contestant in contestants.items():
+                asked, losses, seconds = [], [], []
+                for seed, game, value in held:
+                    oracle = ExactOracle(game.agent_view, ambiguous=ACCURACY, seed=seed)
+                    start = time.perf_counter()
+                    strategy = contestant(game.principal_view, oracle, seed)
+                    seconds.append(time.perf_counter() - start)
+                    asked.append(oracle.queries)
+                    if strategy is not None:
+                        losses.append(value - _worth(game, strategy))
+                rows.append(
+                    {
+                        "family": family,
+                        "size": m,
+                        "principal": name,
+                        "games": games,
+                        "median questions": float(np.median(asked)),
+                        "most": max(asked),
+                        "median loss": float(np.median(losses)) if losses else None,
+                        "worst loss": max(losses) if losses else None,
+                        "found within 0.01": sum(loss <= 0.01 for loss in losses),
+                        "seconds a game": float(np.median(seconds)),
+                        "slowest game": max(seconds),
+                    }
+                )
+                print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+def _worth(game: FiniteGame, strategy: FloatArray) -> float:
+    """Return what the principal earns when the agent best-responds."""
+    return float(game.principal_utilities(strategy)[game.respond(strategy)[0]])
+
+
+def _practical(view: PrincipalView, oracle: ExactOracle, seed: int) -> FloatArray | None:
+    found = _found(payoff_search(view, seed), oracle)
+    return None if found is None else found.strategy
+
+
+def _paper(view: PrincipalView, oracle: ExactOracle, seed: int) -> FloatArray | None:
+    """Run Algorithm 3 with as fine a precision as the oracle's, its samples and epochs by hand."""
+    m, k = view.payoffs.shape
+    theory = replace(
+        TheoryParameters.compute(m, k, 0.1, HORIZON, AdaptiveRate(k, m)),
+        tolerance=TOLERANCE,
+        robustness=ACCURACY,
+        samples=3 * k,
+        epochs=4,
+        initial=Precision(0.03, ACCURACY),
+        optimising=Precision(ACCURACY, ACCURACY),
+        checking=Precision(ACCURACY, ACCURACY),
+    )
+    found = ask_oracle(learn_commitment(view, theory, seed), oracle)
+    return None if found is None else found.strategy
+
+
+def _uniform(view: PrincipalView, oracle: ExactOracle, seed: int) -> FloatArray:
+    return _best_arm(UniformExplore(view, HORIZON, seed=seed), oracle, HORIZON // 1000)
+
+
+def _grid(view: PrincipalView, oracle: ExactOracle, seed: int) -> FloatArray:  # noqa: ARG001
+    bandit = GridBandit(view, HORIZON)
+    return _best_arm(bandit, oracle, bandit.settings["arms"])
+
+
+def _best_arm(bandit: UniformExplore | GridBandit, oracle: ExactOracle, arms: int) -> FloatArray:
+    """Try every arm once."""
+    for _ in range(arms):
+        bandit.observe(np.array([oracle(bandit.commit().strategy).response]))
+    return bandit.result.strategy
