@@ -139,7 +139,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        if abs(value) < 1e-15:  # what rounding leaves of zero
+        if abs(value) < 1e-16:  # what rounding leaves of zero
             return "0"
         return f"{value:,.3g}" if abs(value) < 1e3 else f"{value:,.0f}"
     if isinstance(value, int):
