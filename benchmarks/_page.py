@@ -79,7 +79,7 @@ def _summary(stored: dict[str, Any]) -> Iterator[str]:
         if rows:
             yield f"### {title}\n"
             yield from table(
-                [{"what": one.what, "against": one.against, "": one.said} for one in rows]
+                [{"what": one.what, "against": one.against, "result": one.said} for one in rows]
             )
 
 
@@ -141,7 +141,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         if abs(value) < 1e-16:  # what rounding leaves of zero
             return "0"
-        return f"{value:,.3g}" if abs(value) < 1e3 else f"{value:,.0f}"
+        return f"{value:,.4g}" if abs(value) < 1e3 else f"{value:,.0f}"
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, dict):

@@ -64,6 +64,7 @@ def _number(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio < 10 else f"{float(f'{ratio:.2g}'):,.0f}"
 
 
+_PEERS = ("QuantEcon fictitious play", "Nashpy fictitious play", "OpenSpiel regret matching")
 _SPEED = ("faster", "slower")
 _REGRET = ("less regret", "more regret")
 _ERROR = ("less error", "more error")
@@ -88,14 +89,10 @@ def _looks(stored: dict[str, Tables]) -> Iterator[Callable[[], Comparison]]:
     yield partial(_starts, stored)
     yield partial(_calibration, stored)
     yield partial(_minmax, stored)
-    for learner in ("Calibrated", "Hedge", "FollowTheLeader"):
-        for peer in (
-            "QuantEcon fictitious play",
-            "Nashpy fictitious play",
-            "OpenSpiel regret matching",
-            "bare compiled Hedge loop",
-        ):
+    for learner in ("FollowTheLeader", "Hedge", "Calibrated"):
+        for peer in _PEERS:
             yield partial(_learner, stored, learner, peer)
+    yield partial(_learner, stored, "Hedge", "bare compiled Hedge loop")
     for agent in ("Calibrated", "Hedge", "QuantalResponse"):
         yield partial(_protocol, stored, agent)
     yield partial(_single, stored, "audit", "plain loop over the audit", "Audit", "a plain loop")
@@ -234,9 +231,10 @@ def _questions(stored: dict[str, Tables], other: str) -> Comparison:
         f"{sum(_by_principal(rows, name, 'games')):.0f} games"
         for name in ("VersionSpace", other)
     }
+    told = other if " " in other else f"`{other}`"
     return _of(
         f"Questions of `VersionSpace` to an exact oracle, {near['VersionSpace']}",
-        f"{other}, {near[other]}",
+        f"{told}, {near[other]}",
         [b / a for a, b in zip(ours, theirs, strict=True)],
         _QUESTIONS,
     )
@@ -259,7 +257,7 @@ def _coverage(stored: dict[str, Tables]) -> Comparison:
 
 
 def _continuous(stored: dict[str, Tables]) -> Comparison:
-    rows = stored["continuous"]["regret against the calibrated agent"]
+    rows = stored["continuous"]["regret after rounds against the calibrated agent"]
     last = [list(row.values())[-1] for row in rows]
     half = len(rows) // 2
     ratios = [theirs / ours for theirs, ours in zip(last[:half], last[half:], strict=True)]

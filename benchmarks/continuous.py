@@ -194,14 +194,14 @@ def credit_tables(reports: dict[str, dict[str, Any]]) -> dict[str, list[dict[str
 
 
 def regret_rows(
-    tables: dict[str, dict[str, list[tuple[int, float]]]], unit: str
+    tables: dict[str, dict[str, list[tuple[int, float]]]],
 ) -> list[dict[str, Any]]:
-    """Return one row for each principal and game."""
+    """Return one row for each principal and game, by how many epochs or rounds were played."""
     return [
         {
             "principal": principal,
             "game": game,
-            **{f"{count:,} {unit}": regret for count, regret in pairs},
+            **{f"{count:,}": regret for count, regret in pairs},
         }
         for principal, games in tables.items()
         for game, pairs in games.items()
@@ -219,10 +219,10 @@ def main() -> dict[str, Any]:
     )
     return {
         **{
-            f"regret of {name} against exact best responses": regret_rows({name: games}, "epochs")
+            f"regret of {name} after epochs of exact best responses": regret_rows({name: games})
             for name, games in exact.items()
         },
-        "regret against the calibrated agent": regret_rows(rounds, "rounds"),
+        "regret after rounds against the calibrated agent": regret_rows(rounds),
         **credit(),
     }
 

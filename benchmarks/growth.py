@@ -102,7 +102,7 @@ def grown(
         "unit": f"µs a {curve.unit}",
         **{f"{n:,}": 1e6 * each.median for n, each in found.items()},
         "exponent": float(np.polyfit(*logs, 1)[0]),
-        "of the last step": float(np.diff(logs[1])[-1] / np.diff(logs[0])[-1]),
+        "exponent of the last step": float(np.diff(logs[1])[-1] / np.diff(logs[0])[-1]),
         "largest spread": max(each.spread for each in found.values()),
     }
     print(row, flush=True)

@@ -8,7 +8,7 @@ draws a response in every round, and keeps nothing. A peer that is not installed
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stackcast._validation import FloatArray
+    from stackcast.protocol import Block
 
 BARE = "bare compiled Hedge loop"
 
@@ -83,14 +84,21 @@ def _hedge_loop(payoffs: FloatArray, strategies: FloatArray, rounds: int, draws:
     return changed
 
 
-def _bare(rounds: int) -> object:
-    rows = np.array([block.strategy for block in strategies(max(rounds, BLOCK))])
+@cache
+def _prepared(rounds: int) -> tuple[list[Block], FloatArray, FloatArray]:
+    """Return blocks, their strategies, and draws, which are no part of anybody's time."""
+    blocks = strategies(max(rounds, BLOCK))
     draws = stream(0, "benchmark", "bare loop").random(rounds)
+    return blocks, np.array([block.strategy for block in blocks]), draws
+
+
+def _bare(rounds: int) -> object:
+    _, rows, draws = _prepared(rounds)
     return _hedge_loop(GAME.agent_payoffs, rows, rounds, draws)
 
 
 def _ours(name: str) -> Callable[[int], object]:
-    return lambda rounds: in_play(name, strategies(max(rounds, BLOCK)), max(rounds, BLOCK))
+    return lambda rounds: in_play(name, _prepared(rounds)[0], max(rounds, BLOCK))
 
 
 def _quantecon() -> Callable[[int], object]:
