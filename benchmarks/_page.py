@@ -35,6 +35,22 @@ _TITLES = {
     "continuous": "Continuous games",
     "growth": "Growth with rounds and actions",
 }
+#: Tables whose names are those of commands or functions, in their order.
+_HEADINGS = {
+    "principals": {
+        "queries": "Questions of the practical learner's search to an exact oracle",
+        "searches": "Questions of every principal to an exact oracle",
+        "rounds": "Regret of every principal against the calibrated agent",
+        "agents": "Regret of the practical learner against other agents",
+        "horizons": "Regret of the practical learner against the horizon",
+    },
+    "security": {
+        "solving": "Time to solve",
+        "attackers": "Calibrated attackers",
+        "questions": "Questions to an exact oracle",
+        "learning": "Regret against the calibrated attacker",
+    },
+}
 #: Longer tables are cut: the file has them whole.
 _MOST_ROWS = 40
 
@@ -59,7 +75,7 @@ def write_page(stored: Path, page: Path) -> None:
             parts.append(machines[name] + "\n")
         if name == "growth":
             parts.append("![Cost against rounds and actions, on log axes](images/growth.png)\n")
-        parts += _section(content["tables"])
+        parts += _section(content["tables"], _HEADINGS.get(name, {}))
     page.write_text("\n".join(parts), encoding="utf-8")
 
 
@@ -83,22 +99,23 @@ def _summary(stored: dict[str, Any]) -> Iterator[str]:
             )
 
 
-def _section(tables: dict[str, Any]) -> Iterator[str]:
+def _section(tables: dict[str, Any], headings: dict[str, str]) -> Iterator[str]:
+    parts: dict[str, list[str]] = {name: [] for name in headings}
     loose: dict[str, Any] = {}
     for name, value in tables.items():
         rows = _rows(value)
         if rows is not None:
-            yield f"### {_words(name)}\n"
-            yield from table(rows)
+            parts[name] = list(table(rows))
         elif isinstance(value, dict):
-            yield f"### {_words(name)}\n"
-            yield from _list(value)
+            parts[name] = list(_list(value))
         else:
             loose[name] = value
     if loose:
-        if len(loose) < len(tables):
-            yield "### Single figures\n"
         yield from _list(loose)
+    for name, lines in parts.items():
+        if lines:
+            yield f"### {headings.get(name) or _words(name)}\n"
+            yield from lines
 
 
 def _rows(value: Any) -> list[dict[str, Any]] | None:

@@ -93,7 +93,7 @@ def _looks(stored: dict[str, Tables]) -> Iterator[Callable[[], Comparison]]:
         for peer in _PEERS:
             yield partial(_learner, stored, learner, peer)
     yield partial(_learner, stored, "Hedge", "bare compiled Hedge loop")
-    for agent in ("Calibrated", "Hedge", "QuantalResponse"):
+    for agent in ("Hedge", "QuantalResponse"):
         yield partial(_protocol, stored, agent)
     yield partial(_single, stored, "audit", "plain loop over the audit", "Audit", "a plain loop")
     yield partial(

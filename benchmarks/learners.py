@@ -55,7 +55,7 @@ def main() -> dict[str, Any]:
         print(name, table[name], flush=True)
     hedge = table["stackcast Hedge, played"]["rounds a second"]
     for row in table.values():
-        row["our Hedge plays meanwhile"] = round(hedge / row["rounds a second"], 1)
+        row["rounds of our Hedge meanwhile"] = round(hedge / row["rounds a second"], 2)
     return {"learners": table}
 
 

@@ -14,7 +14,7 @@ import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from stackcast.principals import (
 )
 from stackcast.protocol import Block, Responses, play
 from stackcast.solvers import solve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PAGE, FIGURE = Path("docs/principals.md"), Path("docs/images/principals-horizons.png")
 #: Games of each family and size.
@@ -244,25 +247,35 @@ def write_table(target: str, content: str) -> None:
     PAGE.write_text(before + start + content + end + after)
 
 
-def count(text: str) -> int:
-    """Return a whole number of at least 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, found {text}.")
-    return int(text)
+def at_least(least: int) -> Callable[[str], int]:
+    """Return what reads a whole number, and refuses smaller ones in a sentence."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            expected = f"expected a whole number of at least {least:,}, found {text}."
+            raise argparse.ArgumentTypeError(expected)
+        return int(text)
+
+    return read
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Any]:
     """Run one of the five targets, or all, and write the tables to the docs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", nargs="?", default="all", choices=["all", *TARGETS])
-    parser.add_argument("--games", type=count, help="instead of 50, 20, 20, 5 and 4")
+    parser.add_argument("--games", type=at_least(1), help="instead of 50, 20, 20, 5 and 4")
     parser.add_argument(
-        "--sizes", type=count, nargs="+", help="instead of 2 3 5, and 8 for queries"
+        "--sizes", type=at_least(2), nargs="+", help="instead of 2 3 5, and 8 for queries"
     )
-    parser.add_argument("--horizon", type=count, default=200_000)
-    parser.add_argument("--longest", type=count, default=1_000_000, help="of the figure's horizons")
+    parser.add_argument("--horizon", type=at_least(1), default=200_000)
     parser.add_argument(
-        "--compared", type=count, default=COMPARED, help="games of rounds that all principals play"
+        "--longest", type=at_least(1000), default=1_000_000, help="of the figure's horizons"
+    )
+    parser.add_argument(
+        "--compared",
+        type=at_least(1),
+        default=COMPARED,
+        help="games of rounds that all principals play",
     )
     options = parser.parse_args([] if arguments is None else arguments)
     tables: dict[str, Any] = {}

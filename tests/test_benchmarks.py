@@ -98,12 +98,14 @@ def test_every_benchmark_has_a_title() -> None:
     assert set(titles) == modules
 
 
-@pytest.mark.parametrize("option", ["--games", "--compared", "--sizes", "--horizon"])
+@pytest.mark.parametrize(
+    ("option", "least"), [("--games", 1), ("--compared", 1), ("--sizes", 2), ("--horizon", 1)]
+)
 def test_nothing_to_play_is_refused_in_a_sentence(
-    option: str, capsys: pytest.CaptureFixture[str]
+    option: str, least: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main = importlib.import_module("benchmarks.principals").main
     with pytest.raises(SystemExit):
         main(["rounds", option, "0"])
     said = capsys.readouterr().err.splitlines()[-1]
-    assert said.endswith(f"{option}: expected a whole number of at least 1, found 0.")
+    assert said.endswith(f"{option}: expected a whole number of at least {least}, found 0.")
