@@ -149,7 +149,7 @@ def seconds_of_minmax() -> Times | None:
         print("QuantEcon is not installed: its row is left out.")
         return None
 
-    @njit
+    @njit(cache=False)
     def loop(games: FloatArray) -> float:
         total = 0.0
         for g in range(games.shape[0]):
