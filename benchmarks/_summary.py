@@ -105,6 +105,7 @@ def _looks(stored: dict[str, Tables]) -> Iterator[Callable[[], Comparison]]:
         "a compiled double loop",
     )
     yield partial(_sweep, stored)
+    yield partial(_overhead, stored)
     yield partial(_help, stored)
     yield partial(_first_solve, stored)
     yield partial(_campaign, stored)
@@ -176,6 +177,11 @@ def _single(stored: dict[str, Tables], name: str, key: str, what: str, against: 
 def _sweep(stored: dict[str, Tables]) -> Comparison:
     ratio = stored["sweeps"]["two workers over one"]
     return _of("Sweep with two workers, on two cores", "one worker", [ratio], _SPEED)
+
+
+def _overhead(stored: dict[str, Tables]) -> Comparison:
+    share = stored["sweeps"]["one worker and two"][0]["share of the time inside plays"]
+    return _of("Sweep of plays of 50 ms, one worker", "its plays alone", [share], _SPEED)
 
 
 def _help(stored: dict[str, Tables]) -> Comparison:
