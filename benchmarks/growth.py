@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ROUNDS = (1_000, 10_000, 100_000, 1_000_000)
 ACTIONS = (2, 3, 5, 10, 20, 50)
 #: The search for payoffs is for games of few actions.
-FEW = (2, 3, 5, 8)
+FEW = (2, 3, 5, 10)
 #: Costs differ between games of one size, so several are played.
 GAMES = 5
 _IMAGE = Path(__file__).parent.parent / "docs" / "images" / "growth.png"
@@ -101,8 +101,8 @@ def grown(
         "part": curve.name,
         "unit": f"µs a {curve.unit}",
         **{f"{n:,}": 1e6 * each.median for n, each in found.items()},
-        "exponent": float(np.polyfit(*logs, 1)[0]),
-        "exponent of the last step": float(np.diff(logs[1])[-1] / np.diff(logs[0])[-1]),
+        "exponent": round(float(np.polyfit(*logs, 1)[0]), 2),
+        "exponent of the last step": round(float(np.diff(logs[1])[-1] / np.diff(logs[0])[-1]), 2),
         "largest spread": max(each.spread for each in found.values()),
     }
     print(row, flush=True)
