@@ -1,15 +1,20 @@
-"""Questions to an exact oracle: how many, and what the answer is worth."""
+"""Questions to an exact oracle: how many, and what the answer is worth.
+
+Seconds are those of a game while as many as there are cores are played at once.
+"""
 
 from __future__ import annotations
 
 import json
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from benchmarks._held_games import FAMILIES, REGULAR, regular_games
+from benchmarks._parallel import in_parallel
 from stackcast.calibration import AdaptiveRate
 from stackcast.principals import (
     ExactOracle,
@@ -26,6 +31,8 @@ from stackcast.regions import BestResponseRegions
 from stackcast.solvers import solve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stackcast._validation import FloatArray
     from stackcast.games import FiniteGame, PrincipalView
     from stackcast.principals import Commitment
@@ -45,27 +52,17 @@ HORIZON = 200_000
 
 def queries(games: int, sizes: list[int]) -> list[dict[str, Any]]:
     """Count questions to an oracle that answers at random within 1e-3 of a facet."""
+    results = in_parallel(
+        _asked,
+        [(family, m, seed) for family in FAMILIES for m in sizes for seed in range(games)],
+    )
     rows = []
-    for family, generator in FAMILIES.items():
+    for family in FAMILIES:
         for m in sizes:
-            asked, losses, solves, seconds, unsafe = [], [], [], [], 0
-            for seed in range(games):
-                game = generator(m, m, seed)
-                best = solve(game, details=True)
-                oracle = ExactOracle(game.agent_view, ambiguous=ACCURACY, seed=seed)
-                search = payoff_search(game.principal_view, seed)
-                start = time.perf_counter()
-                found = _found(search, oracle)
-                seconds.append(time.perf_counter() - start)
-                asked.append(oracle.queries)
-                solves.append(search.cloud.solves / oracle.queries)
-                if found is None:
-                    losses.append(np.inf)
-                    continue
-                true = BestResponseRegions(game).margin(found.strategy, found.response)
-                unsafe += true < found.margin - 1e-12
-                if best.regularity >= REGULAR:
-                    losses.append(best.value - found.value)
+            found = list(islice(results, games))
+            asked = [one.asked for one in found]
+            losses = [one.loss for one in found if one.loss is not None]
+            seconds = [one.seconds for one in found]
             row = {
                 "family": family,
                 "size": m,
@@ -76,14 +73,41 @@ def queries(games: int, sizes: list[int]) -> list[dict[str, Any]]:
                 "at least needed": m + 1,
                 "worst loss": max(losses) if losses else None,
                 "losses above 0.01": int(sum(loss > 0.01 for loss in losses)),
-                "margins refuted": int(unsafe),
-                "solves a query": float(np.mean(solves)),
+                "margins refuted": sum(one.refuted for one in found),
+                "solves a query": float(np.mean([one.solves for one in found])),
                 "seconds a game": float(np.median(seconds)),
                 "slowest game": max(seconds),
             }
             rows.append(row)
             print(json.dumps(row), flush=True)
     return rows
+
+
+class _Asked(NamedTuple):
+    """What one game of ``queries`` gave; no loss where the game is not regular."""
+
+    asked: int
+    solves: float
+    seconds: float
+    refuted: bool
+    loss: float | None
+
+
+def _asked(family: str, size: int, seed: int) -> _Asked:
+    game = FAMILIES[family](size, size, seed)
+    oracle = ExactOracle(game.agent_view, ambiguous=ACCURACY, seed=seed)
+    search = payoff_search(game.principal_view, seed)
+    start = time.perf_counter()
+    found = _found(search, oracle)
+    seconds = time.perf_counter() - start
+    solves = search.cloud.solves / oracle.queries
+    if found is None:
+        return _Asked(oracle.queries, solves, seconds, refuted=False, loss=np.inf)
+    true = BestResponseRegions(game).margin(found.strategy, found.response)
+    refuted = bool(true < found.margin - 1e-12)
+    best = solve(game, details=True)
+    loss = best.value - found.value if best.regularity >= REGULAR else None
+    return _Asked(oracle.queries, solves, seconds, refuted, loss)
 
 
 def payoff_search(view: PrincipalView, seed: int) -> PayoffSearch:
@@ -100,26 +124,23 @@ def _found(search: PayoffSearch, oracle: ExactOracle) -> Commitment | None:
 
 def searches(games: int, sizes: list[int]) -> list[dict[str, Any]]:
     """Compare what every principal's questions find on the same games (η ≥ 0.02)."""
-    contestants = {
-        "VersionSpace": _practical,
-        "Algorithm 3": _paper,
-        "UniformExplore": _uniform,
-        "GridBandit": _grid,
-    }
+    results = in_parallel(
+        _searched,
+        [
+            (family, m, seed, value, name)
+            for family in FAMILIES
+            for m in sizes
+            for held in [list(regular_games(family, m, games))]
+            for name in CONTESTANTS
+            for seed, _, value in held
+        ],
+    )
     rows = []
     for family in FAMILIES:
         for m in sizes:
-            held = list(regular_games(family, m, games))
-            for name, contestant in contestants.items():
-                asked, losses, seconds = [], [], []
-                for seed, game, value in held:
-                    oracle = ExactOracle(game.agent_view, ambiguous=ACCURACY, seed=seed)
-                    start = time.perf_counter()
-                    strategy = contestant(game.principal_view, oracle, seed)
-                    seconds.append(time.perf_counter() - start)
-                    asked.append(oracle.queries)
-                    if strategy is not None:
-                        losses.append(value - _worth(game, strategy))
+            for name in CONTESTANTS:
+                asked, seconds, lost = zip(*islice(results, games), strict=True)
+                losses = [loss for loss in lost if loss is not None]
                 rows.append(
                     {
                         "family": family,
@@ -137,6 +158,18 @@ def searches(games: int, sizes: list[int]) -> list[dict[str, Any]]:
                 )
                 print(json.dumps(rows[-1]), flush=True)
     return rows
+
+
+def _searched(
+    family: str, size: int, seed: int, value: float, name: str
+) -> tuple[int, float, float | None]:
+    """Return the questions of a contestant, its seconds, and the loss of what it found, if any."""
+    game = FAMILIES[family](size, size, seed)
+    oracle = ExactOracle(game.agent_view, ambiguous=ACCURACY, seed=seed)
+    start = time.perf_counter()
+    strategy = CONTESTANTS[name](game.principal_view, oracle, seed)
+    seconds = time.perf_counter() - start
+    return oracle.queries, seconds, None if strategy is None else value - _worth(game, strategy)
 
 
 def _worth(game: FiniteGame, strategy: FloatArray) -> float:
@@ -180,3 +213,11 @@ def _best_arm(bandit: UniformExplore | GridBandit, oracle: ExactOracle, arms: in
     for _ in range(arms):
         bandit.observe(np.array([oracle(bandit.commit().strategy).response]))
     return bandit.result.strategy
+
+
+CONTESTANTS: dict[str, Callable[[PrincipalView, ExactOracle, int], FloatArray | None]] = {
+    "VersionSpace": _practical,
+    "Algorithm 3": _paper,
+    "UniformExplore": _uniform,
+    "GridBandit": _grid,
+}

@@ -5,7 +5,8 @@
 
 The first writes all five tables and the figure to ``docs/principals.md``; the second runs one of
 queries, searches, rounds, agents and horizons, in the size that is asked for. All seeds are fixed;
-games are those of the seeds 0, 1, 2, … with a regularity η ≥ 0.02, except in ``queries``.
+games are those of the seeds 0, 1, 2, … with a regularity η ≥ 0.02, except in ``queries``. As many
+games as there are cores are played at once; only the seconds depend on it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +23,7 @@ import numpy as np
 
 from benchmarks._held_games import FAMILIES, average_utility, regular_games, utility_by_round
 from benchmarks._page import table
+from benchmarks._parallel import in_parallel
 from benchmarks._searches import queries, searches
 from benchmarks._storing import store
 from stackcast.agents import BestResponse, Calibrated, Lazy, NonAdaptive, QuantalResponse
@@ -50,6 +54,15 @@ COMPARED = 5
 HAND_SET = ((1.0, 0.01), (1.0, 0.005), (2.0, 0.01), (4.0, 0.01))
 #: Within this of V* a principal has committed again.
 CLOSE = 0.06
+#: The agents that the learner meets unchanged, and one who is two of them.
+AGENTS = {
+    "Calibrated": Calibrated,
+    "NonAdaptive": NonAdaptive,
+    "Lazy": Lazy,
+    "BestResponse": BestResponse,
+    "QuantalResponse": QuantalResponse,
+}
+CHANGES = "payoffs change half-way"
 
 
 def hand_set(m: int, k: int, horizon: int, coarse: float, constant: float) -> TheoryParameters:
@@ -70,25 +83,22 @@ def hand_set(m: int, k: int, horizon: int, coarse: float, constant: float) -> Th
 def rounds(games: int, sizes: list[int], horizon: int, compared: int) -> list[dict[str, Any]]:
     """Measure V* − average utility over all rounds against the calibrated agent."""
     compared = min(compared, games)
+    tasks = [
+        (family, m, seed, value, name, horizon)
+        for family in FAMILIES
+        for m in sizes
+        for i, (seed, _, value) in enumerate(regular_games(family, m, games))
+        for name in (PLAYERS if i < compared else ["VersionSpace"])
+    ]
+    results = zip(tasks, in_parallel(_played, tasks), strict=True)
     rows = []
     for family in FAMILIES:
         for m in sizes:
             plays: dict[str, list[tuple[float, int, int]]] = {}
-            for i, (seed, game, value) in enumerate(regular_games(family, m, games)):
-                learner = VersionSpace(game.principal_view, horizon, seed=seed)
-                players: dict[str, Any] = {"VersionSpace": learner}
-                if i < compared:
-                    players |= others(game, horizon, seed)
-                for name, principal in players.items():
-                    agent = Calibrated(game.agent_view, seed=seed)
-                    t = play(principal, agent, horizon, game, forecasts=False, progress=False)
-                    loss = value - float(utility_by_round(t, game).mean())
-                    asked = [block for block in t.blocks if block.phase != "commit"]
-                    questions = len({block.strategy.tobytes() for block in asked})
-                    if principal is learner:
-                        questions = learner.result.questions
-                    spent = sum(block.rounds for block in asked)
-                    plays.setdefault(name, []).append((loss, questions, spent))
+            for (_, _, _, _, name, _), one in islice(
+                results, games + compared * (len(PLAYERS) - 1)
+            ):
+                plays.setdefault(name, []).append(one)
             by_hand = [name for name in plays if name.startswith("Algorithm 3")]
             best = min(by_hand, key=lambda name: float(np.mean([one[0] for one in plays[name]])))
             for name, found in plays.items():
@@ -113,20 +123,44 @@ def rounds(games: int, sizes: list[int], horizon: int, compared: int) -> list[di
     return rows
 
 
-def others(game: FiniteGame, horizon: int, seed: int) -> dict[str, Any]:
-    """Return the principals that the practical learner is compared with."""
-    view, (m, k) = game.principal_view, game.shape
-    return {
-        "Oracle, told the game": Oracle(game, margin=0.003),
-        **{
-            f"Algorithm 3, ×{coarse:g}, c = {constant:g}": ExploreThenCommit(
-                view, hand_set(m, k, horizon, coarse, constant), seed=seed
-            )
-            for coarse, constant in HAND_SET
-        },
-        "UniformExplore": UniformExplore(view, horizon, seed=seed),
-        "GridBandit": GridBandit(view, horizon),
-    }
+def _played(
+    family: str, size: int, seed: int, value: float, name: str, horizon: int
+) -> tuple[float, int, int]:
+    """Return what a principal lost a round, its questions, and the rounds that it spent on them."""
+    game = FAMILIES[family](size, size, seed)
+    principal = PLAYERS[name](game, horizon, seed)
+    agent = Calibrated(game.agent_view, seed=seed)
+    t = play(principal, agent, horizon, game, forecasts=False, progress=False)
+    loss = value - float(utility_by_round(t, game).mean())
+    asked = [block for block in t.blocks if block.phase != "commit"]
+    questions = len({block.strategy.tobytes() for block in asked})
+    if isinstance(principal, VersionSpace):
+        questions = principal.result.questions
+    return loss, questions, sum(block.rounds for block in asked)
+
+
+def _by_hand(game: FiniteGame, horizon: int, seed: int, coarse: float, constant: float) -> Any:
+    parameters = hand_set(*game.shape, horizon, coarse, constant)
+    return ExploreThenCommit(game.principal_view, parameters, seed=seed)
+
+
+#: The practical learner, and the principals that it is compared with.
+PLAYERS: dict[str, Callable[[FiniteGame, int, int], Any]] = {
+    "VersionSpace": lambda game, horizon, seed: VersionSpace(
+        game.principal_view, horizon, seed=seed
+    ),
+    "Oracle, told the game": lambda game, _horizon, _seed: Oracle(game, margin=0.003),
+    **{
+        f"Algorithm 3, ×{coarse:g}, c = {constant:g}": partial(
+            _by_hand, coarse=coarse, constant=constant
+        )
+        for coarse, constant in HAND_SET
+    },
+    "UniformExplore": lambda game, horizon, seed: UniformExplore(
+        game.principal_view, horizon, seed=seed
+    ),
+    "GridBandit": lambda game, horizon, _seed: GridBandit(game.principal_view, horizon),
+}
 
 
 class Changing:
@@ -159,82 +193,85 @@ class Changing:
 
 def agents(games: int, horizon: int) -> list[dict[str, Any]]:
     """Play the same learner, unchanged, against other agents (3×3)."""
-    kinds = {
-        "Calibrated": Calibrated,
-        "NonAdaptive": NonAdaptive,
-        "Lazy": Lazy,
-        "BestResponse": BestResponse,
-        "QuantalResponse": QuantalResponse,
-    }
+    held = {family: list(regular_games(family, 3, games)) for family in FAMILIES}
+    results = in_parallel(
+        _answered,
+        [
+            (family, seed, value, name, horizon)
+            for family in FAMILIES
+            for name in (*AGENTS, CHANGES)
+            for seed, _, value in held[family]
+        ],
+    )
     rows = []
     for family in FAMILIES:
-        for name, kind in kinds.items():
-            loss, constant = [], []
-            for seed, game, value in regular_games(family, 3, games):
-                learner = VersionSpace(game.principal_view, horizon, seed=seed)
-                agent = kind(game.agent_view, seed=seed)
-                loss.append(value - average_utility(learner, agent, game, horizon))
-                constant.append(learner.result.constant)
-            row = {
+        for name in (*AGENTS, CHANGES):
+            losses, others = zip(*islice(results, games), strict=True)
+            row: dict[str, Any] = {
                 "family": family,
                 "agent": name,
-                "mean": float(np.mean(loss)),
-                "worst": float(np.max(loss)),
-                "constant": float(np.median(constant)),
+                "mean": float(np.mean(losses)),
+                "worst": float(np.max(losses)),
             }
+            if name == CHANGES:
+                row["re-committed after (share of the horizon)"] = [round(d, 2) for d in others]
+            else:
+                row["constant"] = float(np.median(others))
             rows.append(row)
             print(json.dumps(row), flush=True)
-        rows.append(changing(family, games, horizon))
-        print(json.dumps(rows[-1]), flush=True)
     return rows
 
 
-def changing(family: str, games: int, horizon: int) -> dict[str, Any]:
+def _answered(family: str, seed: int, value: float, name: str, horizon: int) -> tuple[float, float]:
+    """Return what the learner lost a round, and the constant it ended with, or its delay."""
+    if name == CHANGES:
+        return _changed(family, seed, horizon)
+    game = FAMILIES[family](3, 3, seed)
+    learner = VersionSpace(game.principal_view, horizon, seed=seed)
+    agent = AGENTS[name](game.agent_view, seed=seed)
+    return value - average_utility(learner, agent, game, horizon), learner.result.constant
+
+
+def _changed(family: str, seed: int, horizon: int) -> tuple[float, float]:
     """Change the agent's payoffs half-way, and find when the learner has committed again."""
-    delays, losses = [], []
-    for seed, game, _ in regular_games(family, 3, games):
-        other = FAMILIES[family](3, 3, 1000 + seed)
-        after = FiniteGame(game.principal_payoffs, other.agent_payoffs)
-        learner = VersionSpace(game.principal_view, horizon, seed=seed)
-        agent = Changing(
-            Calibrated(game.agent_view, seed=seed),
-            Calibrated(after.agent_view, seed=seed),
-            horizon // 2,
-        )
-        t = play(learner, agent, horizon, forecasts=False, progress=False)
-        loss = solve(after).value - utility_by_round(t, game)[horizon // 2 :]
-        losses.append(float(loss[horizon // 10 :].mean()))
-        pieces = loss[: len(loss) // 50 * 50].reshape(50, -1).mean(axis=1)
-        good = np.flatnonzero(pieces <= CLOSE)
-        delays.append(float(good[0]) / 100 if len(good) else np.inf)
-    return {
-        "family": family,
-        "agent": "payoffs change half-way",
-        "mean": float(np.mean(losses)),
-        "worst": float(np.max(losses)),
-        "re-committed after (share of the horizon)": [round(d, 2) for d in delays],
-    }
+    game = FAMILIES[family](3, 3, seed)
+    other = FAMILIES[family](3, 3, 1000 + seed)
+    after = FiniteGame(game.principal_payoffs, other.agent_payoffs)
+    learner = VersionSpace(game.principal_view, horizon, seed=seed)
+    agent = Changing(
+        Calibrated(game.agent_view, seed=seed),
+        Calibrated(after.agent_view, seed=seed),
+        horizon // 2,
+    )
+    t = play(learner, agent, horizon, forecasts=False, progress=False)
+    loss = solve(after).value - utility_by_round(t, game)[horizon // 2 :]
+    pieces = loss[: len(loss) // 50 * 50].reshape(50, -1).mean(axis=1)
+    good = np.flatnonzero(pieces <= CLOSE)
+    delay = float(good[0]) / 100 if len(good) else np.inf
+    return float(loss[horizon // 10 :].mean()), delay
 
 
 def horizons(games: int, longest: int) -> dict[str, list[float]]:
     """Return the mean regret of some horizons, by family (3×3)."""
     lengths = [h for h in (1000, 3162, 10_000, 31_623, 100_000, 316_228, 1_000_000) if h <= longest]
     found: dict[str, list[float]] = {"horizon": [float(h) for h in lengths]}
+    held = {family: list(regular_games(family, 3, games)) for family in FAMILIES}
+    results = in_parallel(
+        _answered,
+        [
+            (family, seed, value, "Calibrated", horizon)
+            for family in FAMILIES
+            for horizon in lengths
+            for seed, _, value in held[family]
+        ],
+    )
     for family in FAMILIES:
         found[family] = []
         for horizon in lengths:
-            loss = [
-                value
-                - average_utility(
-                    VersionSpace(game.principal_view, horizon, seed=seed),
-                    Calibrated(game.agent_view, seed=seed),
-                    game,
-                    horizon,
-                )
-                for seed, game, value in regular_games(family, 3, games)
-            ]
-            found[family].append(float(np.mean(loss)))
-            print(json.dumps({"family": family, "horizon": horizon, "regret": found[family][-1]}))
+            regret = float(np.mean([loss for loss, _ in islice(results, games)]))
+            found[family].append(regret)
+            row = {"family": family, "horizon": horizon, "regret": regret}
+            print(json.dumps(row), flush=True)
     return found
 
 

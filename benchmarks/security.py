@@ -7,11 +7,13 @@ families are those of ``near_equal_security`` and ``security``, with one resourc
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 import stackcast as sc
+from benchmarks._parallel import in_parallel
 from benchmarks._timing import measured
 from stackcast._random import stream
 from stackcast.games import generators
@@ -107,28 +109,19 @@ def questions() -> list[dict[str, Any]]:
 def learning() -> list[dict[str, Any]]:
     """Return the regret a round against the calibrated attacker, beside one who knows the game.
 
-    Regret is the sum of its four parts (see ``_parts``).
+    Regret is the sum of its four parts (see ``_parts``). As many games as there are cores are
+    played at once.
     """
+    sizes, families = (5, 10, 20), ("near equal", "random")
+    results = in_parallel(
+        _learned,
+        [(family, n, seed) for n in sizes for family in families for seed in range(GAMES)],
+    )
     rows = []
-    for n in (5, 10, 20):
-        for family in ("near equal", "random"):
-            parts: list[dict[str, float]] = []
-            told: list[float] = []
-            margins: list[float] = []
-            for seed in range(GAMES):
-                game = (
-                    generators.security(n, 1, seed)
-                    if family == "random"
-                    else generators.near_equal_security(n, seed)
-                ).normalised()
-                learner = CoverageLearner(game.principal_view, HORIZON, seed)
-                parts.append(_parts(game, learner, seed))
-                oracle = sc.principals.Oracle(game, margin=0.02)
-                agent = sc.agents.Calibrated(game.agent_view, seed=seed)
-                t = sc.play(oracle, agent, HORIZON, forecasts=False, progress=False)
-                told.append(sc.audit(t, game, profile=False).regret)
-                if learner.result.certified:
-                    margins.append(learner.result.margin)
+    for n in sizes:
+        for family in families:
+            parts, told, certified = zip(*islice(results, GAMES), strict=True)
+            margins = [margin for margin in certified if margin is not None]
             regrets = [sum(part.values()) for part in parts]
             rows.append(
                 {
@@ -147,6 +140,22 @@ def learning() -> list[dict[str, Any]]:
                 }
             )
     return rows
+
+
+def _learned(family: str, n: int, seed: int) -> tuple[dict[str, float], float, float | None]:
+    """Return the parts of the learner's regret, that of one who knows, and a certified margin."""
+    game = (
+        generators.security(n, 1, seed)
+        if family == "random"
+        else generators.near_equal_security(n, seed)
+    ).normalised()
+    learner = CoverageLearner(game.principal_view, HORIZON, seed)
+    parts = _parts(game, learner, seed)
+    oracle = sc.principals.Oracle(game, margin=0.02)
+    agent = sc.agents.Calibrated(game.agent_view, seed=seed)
+    t = sc.play(oracle, agent, HORIZON, forecasts=False, progress=False)
+    told = sc.audit(t, game, profile=False).regret
+    return parts, told, learner.result.margin if learner.result.certified else None
 
 
 def _parts(game: sc.SecurityGame, learner: CoverageLearner, seed: int) -> dict[str, float]:
