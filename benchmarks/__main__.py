@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
+import traceback
 from pathlib import Path
 
 from benchmarks._storing import store
@@ -15,10 +17,20 @@ def run(names: list[str]) -> None:
     unknown = set(names) - set(known)
     if unknown:
         sys.exit(f"benchmarks: expected some of {', '.join(known)}, found {min(unknown)}.")
+    failed = []
     for name in names or known:
         print(f"\n== {name}", flush=True)
-        tables = importlib.import_module(f"benchmarks.{name}").main()
-        print(f"written: {store(name, tables)}")
+        start = time.perf_counter()
+        try:
+            tables = importlib.import_module(f"benchmarks.{name}").main()
+        except Exception:  # the others are still worth an hour
+            traceback.print_exc()
+            failed.append(name)
+        else:
+            took = time.perf_counter() - start
+            print(f"written after {took:,.0f} s: {store(name, tables)}", flush=True)
+    if failed:
+        sys.exit(f"benchmarks: {', '.join(failed)} failed; the others are written.")
 
 
 run(sys.argv[1:])

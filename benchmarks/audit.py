@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,14 +60,6 @@ def plain_loop(transcript: Transcript, played: FiniteGame) -> tuple[float, float
     return utility / len(y), float(gains.max(axis=1).sum()), worst
 
 
-def table(times: dict[int, Times]) -> dict[str, dict[str, float]]:
-    """Return medians and spreads by the number of rounds."""
-    return {
-        name: {f"{rounds:,} rounds": getattr(found, name) for rounds, found in times.items()}
-        for name in Times._fields
-    }
-
-
 def main() -> dict[str, Any]:
     """Return times and ratios; T = 10⁶ must take seconds."""
     played = game()
@@ -79,25 +72,36 @@ def main() -> dict[str, Any]:
     )
     whole, lean, alone = {}, {}, {}
     for rounds in (10_000, 100_000, 1_000_000):
-        each = record(rounds, played)
-        whole[rounds] = measured(lambda each=each: audit(each))  # type: ignore[misc]
-        lean[rounds] = measured(lambda each=each: audit(each, profile=False))  # type: ignore[misc]
-        alone[rounds] = measured(lambda each=each: portrait(each))  # type: ignore[misc]
+        large = record(rounds, played)
+        whole[rounds] = measured(partial(audit, large))
+        lean[rounds] = measured(partial(audit, large, profile=False))
+        alone[rounds] = measured(partial(portrait, large))
     tracemalloc.start()
-    audit(each, profile=False)
+    audit(large, profile=False)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    compact = sum(array.nbytes for array in each._arrays().values() if array is not None)
+    compact = sum(array.nbytes for array in large._arrays().values() if array is not None)
+    loop = measured(lambda: plain_loop(small, played), 3)
+    parts: dict[str, dict[int, Times]] = {
+        "audit with its profile": whole,
+        "audit without": lean,
+        "portrait alone": alone,
+        "plain loop": {10_000: loop},
+    }
     return {
-        "agrees_with_plain_loop": bool(agree),
-        "plain_loop_over_audit_at_10000": measured(lambda: plain_loop(small, played), 3).median
-        / lean[10_000].median,
-        "seconds_with_profile": table(whole),
-        "seconds_without_profile": table(lean),
-        "seconds_of_portrait": table(alone),
-        "growth_100000_to_1000000": whole[1_000_000].median / whole[100_000].median,
-        "growth_100000_to_1000000_without_profile": lean[1_000_000].median / lean[100_000].median,
-        "extra_memory_over_transcript_without_profile": peak / compact,
+        "times": [
+            {"part": part, "rounds": rounds, "seconds": each.median, "spread": each.spread}
+            for part, times in parts.items()
+            for rounds, each in times.items()
+        ],
+        "ratios": {
+            "plain loop over the audit": loop.median / lean[10_000].median,
+            "audit of 1,000,000 rounds over one of 100,000": whole[1_000_000].median
+            / whole[100_000].median,
+            "the same without the profile": lean[1_000_000].median / lean[100_000].median,
+            "extra memory over that of the transcript, without the profile": peak / compact,
+        },
+        "agrees with the plain loop": bool(agree),
     }
 
 

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from benchmarks._timing import summary
 from stackcast.campaigns import Campaign
 from stackcast.games import load_game
 
@@ -98,7 +99,7 @@ def as_command(path: Path, repeats: int) -> dict[str, list[float]]:
 
 
 def main() -> dict[str, Any]:
-    """Print and return both tables."""
+    """Print and return the tables of both."""
     with tempfile.TemporaryDirectory() as folder:
         large, small = Path(folder) / "large.db", Path(folder) / "small.db"
         grow(small, 1)
@@ -109,24 +110,35 @@ def main() -> dict[str, Any]:
         print(f"{TELLS:,} asks and tells took {grown:.0f} s; the file has {size / 1e6:.1f} MB")
         first, within = in_program(small, 100), in_program(large, 100)
         pairs = [(as_command(small, 1), as_command(large, 1)) for _ in range(5)]
-    rows = []
-    many = f"{TELLS:,} tells"
-    print(f"| verb (ms) | one tell | {many} | worst | command, one tell | command, {many} |")
-    print("|---|---|---|---|---|---|")
-    for verb, seconds in within.items():
-        whole = statistics.median(large_[verb][0] for _, large_ in pairs)
-        begin = statistics.median(small_[verb][0] for small_, _ in pairs)
-        row = {
+    within_program = [
+        {
             "verb": verb,
-            "small_ms": 1000 * statistics.median(first[verb]),
-            "median_ms": 1000 * statistics.median(seconds),
-            "worst_ms": 1000 * max(seconds),
-            "small_command_ms": 1000 * begin,
-            "command_ms": 1000 * whole,
+            "after one tell": 1000 * statistics.median(first[verb]),
+            "after many": 1000 * statistics.median(seconds),
+            "largest after many": 1000 * max(seconds),
+            "runs": len(seconds),
         }
-        rows.append(row)
-        print(
-            f"| {verb} | {row['small_ms']:.1f} | {row['median_ms']:.1f} | {row['worst_ms']:.1f} "
-            f"| {row['small_command_ms']:.0f} | {row['command_ms']:.0f} |"
+        for verb, seconds in within.items()
+    ]
+    commands = []
+    for verb in within:
+        small_, large_ = (summary([pair[i][verb][0] for pair in pairs]) for i in (0, 1))
+        commands.append(
+            {
+                "verb": verb,
+                "after one tell": 1000 * small_.median,
+                "spread": small_.spread,
+                "after many": 1000 * large_.median,
+                "spread after many": large_.spread,
+                "runs": len(pairs),
+            }
         )
-    return {"rows": rows, "tells": TELLS, "grown_seconds": grown, "file_bytes": size}
+    for row in (*within_program, *commands):
+        print(row)
+    return {
+        "milliseconds in a program": within_program,
+        "milliseconds of the processor as a command": commands,
+        "many tells are": TELLS,
+        "seconds to make them": grown,
+        "megabytes of the file": size / 1e6,
+    }

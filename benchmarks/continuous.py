@@ -35,6 +35,7 @@ SEEDS = range(3)
 EPOCHS = (1_000, 10_000, 100_000)
 ROUNDS = (10_000, 30_000, 100_000)
 EPOCH_ROUNDS = 200
+RULES = ("played", "last", "optimal", "naive")
 
 
 def score_game(dimension: int, seed: int) -> ContinuousGame:
@@ -147,16 +148,64 @@ def credit() -> dict[str, Any]:
     t = play(principal, ContinuousBestResponse(full.agent_view), 200, game=full)
     nine = classification_report(t)
     save_classification(nine, IMAGES / "credit-scoring-full.png")
-    tables = {"two features": report.to_dict(), "nine": nine.to_dict()}
-    for name, table in tables.items():
-        for rule in ("played", "last", "optimal", "naive"):
+    reports = {"two": report.to_dict(), "nine": nine.to_dict()}
+    for name, table in reports.items():
+        for rule in RULES:
             row = table[rule]
             print(
-                f"{name}, {rule}: utility {row['utility']:.4f}, accuracy {row['accuracy']:.3f}, "
+                f"{name} features, {rule}: utility {row['utility']:.4f}, "
+                f"accuracy {row['accuracy']:.3f}, "
                 f"balanced {row['balanced_accuracy']:.3f}, shift {np.round(row['shift'], 3)}"
             )
-        print(f"{name}: naive expects {table['believed']:.4f}")
-    return tables
+        print(f"{name} features: naive expects {table['believed']:.4f}")
+    return credit_tables(reports)
+
+
+def credit_tables(reports: dict[str, dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Return what each rule earns, its weights, and how far it makes people move each feature."""
+    return {
+        "credit scoring: what each rule earns": [
+            {
+                "features": name,
+                "rule": rule,
+                "utility": report[rule]["utility"],
+                "utility it believes in": report["believed"] if rule == "naive" else None,
+                "accuracy": report[rule]["accuracy"],
+                "balanced accuracy": report[rule]["balanced_accuracy"],
+                "accuracy if nobody moved": report[rule]["accuracy_if_nobody_moves"],
+            }
+            for name, report in reports.items()
+            for rule in RULES
+        ],
+        **{
+            f"credit scoring: {what}": [
+                {
+                    "features": name,
+                    "feature": feature,
+                    "can be changed": feature in report["changeable"],
+                    **{rule: report[rule][key][i] for rule in RULES},
+                }
+                for name, report in reports.items()
+                for i, feature in enumerate(report["features"])
+            ]
+            for what, key in (("weights", "weights"), ("how far people move", "shift"))
+        },
+    }
+
+
+def regret_rows(
+    tables: dict[str, dict[str, list[tuple[int, float]]]],
+) -> list[dict[str, Any]]:
+    """Return one row for each principal and game, by how many epochs or rounds were played."""
+    return [
+        {
+            "principal": principal,
+            "game": game,
+            **{f"{count:,}": regret for count, regret in pairs},
+        }
+        for principal, games in tables.items()
+        for game, pairs in games.items()
+    ]
 
 
 def main() -> dict[str, Any]:
@@ -168,7 +217,14 @@ def main() -> dict[str, Any]:
         {"epochs, exact best responses": exact, "rounds, calibrated agent": rounds},
         IMAGES / "continuous-regret.png",
     )
-    return {"epochs": exact, "rounds": rounds, "credit": credit()}
+    return {
+        **{
+            f"regret of {name} after epochs of exact best responses": regret_rows({name: games})
+            for name, games in exact.items()
+        },
+        "regret after rounds against the calibrated agent": regret_rows(rounds),
+        **credit(),
+    }
 
 
 if __name__ == "__main__":

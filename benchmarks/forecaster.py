@@ -1,4 +1,7 @@
-"""Forecasters: calibration on every interval, and time a round, as ratios within one run.
+"""The forecaster: calibration on every interval, and time a round, as ratios within one run.
+
+An error is the worst CalErr·√L/√(log(kmL) + log T) over all intervals of L ≥ 30 rounds, by the
+sequence or the adversary that makes the outcomes. *Every start* is the letter of the paper.
 
 ``python -m benchmarks forecaster`` takes minutes; ``python -m benchmarks.forecaster --full``, with
 20,000 rounds and five seeds, tens of minutes.
@@ -16,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
-from quantecon.optimize import minmax
 
+from benchmarks._timing import Times, measured, summary
 from stackcast._random import stream
 from stackcast.calibration import AdaptiveForecaster, BestResponseBinning
 from stackcast.calibration.adversaries import ADVERSARIES, hard_sequences, play_adversary
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from stackcast.calibration.experts import StartRule
 
 SHORTEST = 30
+PIECES = 5
 
 _FIRST_RUN = """
 import time
@@ -119,35 +123,45 @@ def told_the_mean(rounds: int) -> float:
 
 def seconds_a_round(
     m: int, k: int, rounds: int, after: int = 0, starts: StartRule = "streaming"
-) -> tuple[float, dict[str, float]]:
-    """Return CPU seconds a round, the strategy changing every 500 rounds, and the statistics."""
+) -> tuple[Times, dict[str, float]]:
+    """Return CPU seconds a round, the strategy changing every 500 rounds, and the statistics.
+
+    The rounds are played in pieces, one after the other, and the median is of those.
+    """
     forecaster = AdaptiveForecaster(some_binning(m, k, 0), starts=starts)
     strategies = stream(1, "strategies").dirichlet(np.ones(m), size=-(-(after + rounds) // 500))
     outcomes = np.repeat(strategies, 500, axis=0)
     if after:
         forecaster.run(outcomes[:after])
-    begin = time.process_time()
-    forecaster.run(outcomes[after : after + rounds])
-    return (time.process_time() - begin) / rounds, forecaster.statistics
+    times = []
+    for piece in np.array_split(outcomes[after : after + rounds], PIECES):
+        begin = time.process_time()
+        forecaster.run(piece)
+        times.append((time.process_time() - begin) / len(piece))
+    return summary(times), forecaster.statistics
 
 
-@njit(cache=True)
-def _minmax_loop(games: FloatArray) -> float:
-    total = 0.0
-    for g in range(games.shape[0]):
-        total += minmax(games[g])[0]
-    return total
+def seconds_of_minmax() -> Times | None:
+    """Return the time of a zero-sum game by QuantEcon, or None where it is not installed."""
+    try:
+        from quantecon.optimize import minmax
+    except ImportError:
+        print("QuantEcon is not installed: its row is left out.")
+        return None
 
+    @njit(cache=False)
+    def loop(games: FloatArray) -> float:
+        total = 0.0
+        for g in range(games.shape[0]):
+            total += minmax(games[g])[0]
+        return total
 
-def seconds_of_minmax() -> float:
     games = stream(0, "games").normal(size=(20_000, 3, 3))
-    _minmax_loop(games[:2])
-    begin = time.process_time()
-    _minmax_loop(games)
-    return (time.process_time() - begin) / len(games)
+    found = measured(lambda: loop(games), PIECES)
+    return Times(found.median / len(games), found.spread)
 
 
-def first_run() -> dict[str, float]:
+def first_run() -> tuple[float, float]:
     """Return the CPU seconds of importing and of compiling everything, with an empty cache."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
@@ -158,55 +172,89 @@ def first_run() -> dict[str, float]:
             check=True,
         )
     imported, compiled = map(float, done.stdout.split())
-    return {"import_seconds": imported, "compile_seconds": compiled}
+    return imported, compiled
 
 
 def main(full: bool = False) -> dict[str, Any]:
     rounds, seeds = (20_000, 5) if full else (3_000, 1)
     sizes = [(2, 2), (3, 3), (5, 5), (10, 10)]
     say: Callable[[str], None] = print
-    result: dict[str, Any] = {"rounds": rounds, "seeds": seeds}
 
-    say(f"Worst CalErr·√L/√(log(kmL) + log T) over all L ≥ {SHORTEST}, T = {rounds}, {seeds} seeds")
-    result["told the mean"] = told_the_mean(rounds)
-    say(f"  told the mean of independent outcomes: {result['told the mean']:.2f}")
-    result["scores"] = {}
+    say(f"Worst error over its rate for all L ≥ {SHORTEST}, T = {rounds}, {seeds} seeds")
+    told = told_the_mean(rounds)
+    say(f"  told the mean of independent outcomes: {told:.2f}")
+    errors = {}
     for m, k in sizes:
-        scores = result["scores"][f"{m},{k}"] = worst_scores(m, k, rounds, seeds)
-        say(f"  ({m},{k}): " + ", ".join(f"{n} {s:.2f}" for n, s in scores.items()))
+        scores = errors[f"{m}×{k}"] = worst_scores(m, k, rounds, seeds)
+        say(f"  {m}×{k}: " + ", ".join(f"{n} {s:.2f}" for n, s in scores.items()))
 
-    say("Streaming starts against all starts, T = 2000: ratio of the scores")
-    result["streaming over all"] = {}
+    say("Streaming starts against every start, T = 2000: ratio of the errors")
+    ratios = {}
     for m, k in sizes[:2]:
         streaming = worst_scores(m, k, 2_000, seeds)
         every = worst_scores(m, k, 2_000, seeds, "all")
-        ratios = {name: streaming[name] / every[name] for name in streaming}
-        result["streaming over all"][f"{m},{k}"] = ratios
-        say(f"  ({m},{k}): " + ", ".join(f"{n} {r:.2f}" for n, r in ratios.items()))
+        ratios[f"{m}×{k}"] = {name: streaming[name] / every[name] for name in streaming}
+        say(f"  {m}×{k}: " + ", ".join(f"{n} {r:.2f}" for n, r in ratios[f"{m}×{k}"].items()))
 
+    tables = {
+        "worst error": errors,
+        "error of streaming starts over that of every start": ratios,
+        **speed(),
+        "rounds of each error": rounds,
+        "seeds of each error": seeds,
+        "error of one who is told the mean of independent outcomes": told,
+    }
+    say(json.dumps({name: tables[name] for name in ("times", "ratios", "first run")}, indent=1))
+    return tables
+
+
+def speed() -> dict[str, Any]:
+    """Return the times of a round, their ratios, and what a first run takes."""
     unit = seconds_of_minmax()
     base, statistics = seconds_a_round(3, 3, 20_000)
-    share = statistics["repeats"] / statistics["rounds"]
-    late, _ = seconds_a_round(3, 3, 20_000, after=1_000_000)
     early, _ = seconds_a_round(3, 3, 20_000, after=10_000)
+    late, _ = seconds_a_round(3, 3, 20_000, after=1_000_000)
     every_start, _ = seconds_a_round(3, 3, 500, after=9_500, starts="all")
     large, large_statistics = seconds_a_round(50, 20, 3_000, after=500)
-    result["speed"] = {
-        "minmax_microseconds": unit * 1e6,
-        "rounds_per_second_3_3": 1 / base,
-        "round_over_minmax_3_3": base / unit,
-        "round_at_1e6_over_round_at_1e4": late / early,
-        "all_starts_over_streaming_at_1e4": every_start / early,
-        "rounds_per_second_50_20": 1 / large,
-        "round_50_20_over_round_3_3": large / base,
-        "share_of_rounds_with_several_games_3_3": share,
-        "share_of_rounds_with_several_games_50_20": large_statistics["repeats"] / 3_500,
-        "epsilon_at_20000": statistics["epsilon"],
+    times = {
+        "round, 3×3": base,
+        "round, 3×3, after 10,000": early,
+        "round, 3×3, after 1,000,000": late,
+        "round, 3×3, every start, after 10,000": every_start,
+        "round, 50×20": large,
     }
-    result["first_run"] = first_run()
-    for name, value in {**result["speed"], **result["first_run"]}.items():
-        say(f"  {name}: {value:.4g}")
-    return result
+    peer = {}
+    if unit is not None:
+        times["zero-sum game, 3×3, by QuantEcon's minmax"] = unit
+        peer["round over one zero-sum game, 3×3"] = base.median / unit.median
+    imported, compiled = zip(*(first_run() for _ in range(3)), strict=True)
+    first = {"import": imported, "compilation of everything, empty cache": compiled}
+    return {
+        "times": [
+            {
+                "what": what,
+                "microseconds": 1e6 * found.median,
+                "spread": found.spread,
+                "a second": round(1 / found.median),
+            }
+            for what, found in times.items()
+        ],
+        "ratios": {
+            **peer,
+            "every start over streaming, after 10,000 rounds": every_start.median / early.median,
+            "round after 1,000,000 over one after 10,000": late.median / early.median,
+            "round, 50×20 over 3×3": large.median / base.median,
+            "share of rounds that need several games, 3×3": statistics["repeats"]
+            / statistics["rounds"],
+            "share of rounds that need several games, 50×20": large_statistics["repeats"]
+            / large_statistics["rounds"],
+        },
+        "first run": [
+            {"what": what, "CPU seconds": summary(found).median, "spread": summary(found).spread}
+            for what, found in ((name, list(runs)) for name, runs in first.items())
+        ],
+        "what nature may gain against a forecast after 20,000 rounds": statistics["epsilon"],
+    }
 
 
 if __name__ == "__main__":

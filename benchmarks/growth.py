@@ -1,133 +1,241 @@
-"""How the cost of each part grows with the rounds T and with the actions m = k, on log axes.
+"""How the cost of each part grows with the rounds T, the strategies m and the responses k.
 
-Medians of repeats; ``python -m benchmarks growth`` also draws ``docs/images/growth.png``.
+Each alone: T at 3×3, m with k = 3, and k with m = 3, on log axes; sizes are of uniform games.
+Columns are microseconds a round, or a game of the solver, or a question of the practical learner's
+search. The exponent is the slope on log axes of this cost by least squares, and of its last step:
+against T, 0 means that a play of twice the rounds takes twice as long, 1 that it takes four times.
 """
 
 from __future__ import annotations
 
-import statistics
-from functools import partial
+import time
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 import stackcast as sc
-from benchmarks._timing import measured
+from benchmarks._searches import payoff_search
+from benchmarks._timing import Times, summary
 from stackcast._random import stream
 from stackcast.calibration import AdaptiveForecaster, BestResponseBinning
 from stackcast.games import generators
+from stackcast.principals import ExactOracle, VersionSpace, ask_oracle, search_payoffs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stackcast.games import FiniteGame
-
-ROUNDS = (1_000, 10_000, 100_000)
+ROUNDS = (1_000, 10_000, 100_000, 1_000_000)
 ACTIONS = (2, 3, 5, 10, 20, 50)
-#: Of everything that was measured.
-SPREADS: list[float] = []
+#: The search for payoffs is for games of few actions.
+FEW = (2, 3, 5, 10)
+#: Costs differ between games of one size, so several are played.
+GAMES = 5
 _IMAGE = Path(__file__).parent.parent / "docs" / "images" / "growth.png"
 
 
+class Size(NamedTuple):
+    """Strategies, responses and rounds."""
+
+    m: int
+    k: int
+    rounds: int
+
+
+class Curve(NamedTuple):
+    """A job that returns how many units it did, and what must be there before it is timed."""
+
+    name: str
+    job: Callable[[Size, int], int]
+    needs: Callable[[Size, int], object]
+    unit: str = "round"
+
+
 def main() -> dict[str, Any]:
-    """Return microseconds a round against T, and against m = k; the solver's a game."""
-    three = generators.uniform(3, 3, 0)
-    by_rounds: dict[str, dict[int, float]] = {}
-    for name, run in (
-        ("forecaster", partial(forecast, three)),
-        ("calibrated agent in play", partial(play, three, "Calibrated")),
-        ("Hedge in play", partial(play, three, "Hedge")),
-        ("profile over all intervals", profile),
-        ("audit", audited),
-    ):
-        by_rounds[name] = {T: microseconds(run, T) for T in ROUNDS}
-        print(name, by_rounds[name], flush=True)
-    by_actions: dict[str, dict[int, float]] = {}
-    for m in ACTIONS:
-        game = generators.uniform(m, m, 0)
-        for name, rounds, run in (
-            ("forecaster", 2000, partial(forecast, game)),
-            ("Hedge in play", 20_000, partial(play, game, "Hedge")),
-        ):
-            by_actions.setdefault(name, {})[m] = microseconds(run, rounds)
-    print(by_actions, flush=True)
-    by_actions["solver, a game"] = {m: microseconds(solved(m), 20) for m in ACTIONS}
-    draw(by_rounds, by_actions)
-    return {
-        "microseconds_a_round_by_rounds": by_rounds,
-        "microseconds_by_actions": by_actions,
-        "median_spread": statistics.median(SPREADS),
-        "largest_spread": max(SPREADS),
+    """Return the three tables and draw them."""
+    in_play = [
+        Curve("forecaster", forecast, _game),
+        Curve("Calibrated in play", partial(play, "Calibrated"), _game),
+        Curve("Hedge in play", partial(play, "Hedge"), _game),
+        Curve("profile over all intervals", profile, _transcript),
+        Curve("audit", audited, _transcript),
+    ]
+    principal = Curve("VersionSpace in play", principal_play, _game)
+    solver = Curve("solver", solved, _game, "game")
+    search = Curve("search of VersionSpace", searched, _game, "question")
+    tables = {
+        "rounds T, with m = k = 3": [grown(c, 1, ROUNDS, _rounds) for c in (*in_play, principal)]
     }
+    for title, size in (
+        ("strategies m, with k = 3", _strategies),
+        ("responses k, with m = 3", _responses),
+    ):
+        tables[title] = [
+            grown(c, GAMES, FEW if c is search else ACTIONS, size)
+            for c in (*in_play, solver, search)
+        ]
+    draw(tables)
+    return tables
 
 
-def microseconds(run: Callable[[int], object], count: int) -> float:
-    """Return the median time of one round or repeat, after a run that is not measured."""
-    found = measured(partial(run, count))
-    SPREADS.append(found.spread)
-    return round(1e6 * found.median / count, 3)
+def _rounds(rounds: int) -> Size:
+    return Size(3, 3, rounds)
 
 
-def forecast(game: FiniteGame, rounds: int) -> object:
-    m = game.shape[0]
-    outcomes = np.repeat(stream(0, "growth").dirichlet(np.ones(m), rounds // 100 + 1), 100, axis=0)
-    forecaster = AdaptiveForecaster(BestResponseBinning(game.agent_view), seed=0)
-    return forecaster.run(outcomes[:rounds])
+def _strategies(m: int) -> Size:
+    return Size(m, 3, 2000)
 
 
-def play(game: FiniteGame, agent: str, rounds: int) -> object:
-    rows = stream(0, "growth").dirichlet(np.ones(game.shape[0]), rounds // 100 + 1)
-    lengths = [100] * len(rows)
-    principal = sc.principals.PhaseSwitch(game.principal_view, list(rows), lengths)
-    return sc.play(principal, sc.agents.find(agent)(game.agent_view, seed=0), rounds)
+def _responses(k: int) -> Size:
+    return Size(3, k, 2000)
 
 
-_TRANSCRIPTS: dict[int, sc.Transcript] = {}
+def grown(
+    curve: Curve, games: int, sizes: tuple[int, ...], size: Callable[[int], Size]
+) -> dict[str, Any]:
+    """Return a row: microseconds by size, the exponents and the largest spread."""
+    found = {n: cost(curve, games, size(n)) for n in sizes}
+    logs = np.log(list(found)), np.log([each.median for each in found.values()])
+    row = {
+        "part": curve.name,
+        "unit": f"µs a {curve.unit}",
+        **{f"{n:,}": 1e6 * each.median for n, each in found.items()},
+        "exponent": round(float(np.polyfit(*logs, 1)[0]), 2),
+        "exponent of the last step": round(float(np.diff(logs[1])[-1] / np.diff(logs[0])[-1]), 2),
+        "largest spread": max(each.spread for each in found.values()),
+    }
+    print(row, flush=True)
+    return row
 
 
-def _transcript(rounds: int) -> sc.Transcript:
-    if rounds not in _TRANSCRIPTS:
-        game = generators.uniform(3, 3, 0)
-        rows = list(stream(0, "growth").dirichlet(np.ones(3), rounds // 100 + 1))
-        principal = sc.principals.PhaseSwitch(game.principal_view, rows, [100] * len(rows))
-        agent = sc.agents.Calibrated(game.agent_view, seed=0)
-        _TRANSCRIPTS[rounds] = sc.play(principal, agent, rounds, game)
-    return _TRANSCRIPTS[rounds]
+def cost(curve: Curve, games: int, size: Size) -> Times:
+    """Return seconds a unit: the median of seven repeats, of three that take over a second each.
+
+    What is long has only a short run before it that is not counted.
+    """
+    curve.job(size._replace(rounds=min(size.rounds, 1000)), 0)
+    for seed in range(games):
+        curve.needs(size, seed)
+    times: list[float] = []
+    for repeat in range(8):
+        start = time.perf_counter()
+        units = sum(curve.job(size, seed) for seed in range(games))
+        seconds = time.perf_counter() - start
+        if repeat or seconds > 1:
+            times.append(seconds / units)
+        if len(times) == 3 and seconds > 1:
+            break
+    return summary(times)
 
 
-def profile(rounds: int) -> object:
-    t = _transcript(rounds)
+def forecast(size: Size, seed: int) -> int:
+    forecaster = AdaptiveForecaster(BestResponseBinning(_game(size, seed).agent_view), seed=seed)
+    forecaster.run(np.repeat(_strategies_of(size, seed), 100, axis=0)[: size.rounds])
+    return size.rounds
+
+
+def play(agent: str, size: Size, seed: int) -> int:
+    game = _game(size, seed)
+    sc.play(_changing(size, seed), sc.agents.find(agent)(game.agent_view, seed=seed), size.rounds)
+    return size.rounds
+
+
+def principal_play(size: Size, seed: int) -> int:
+    game = _game(size, seed)
+    learner = VersionSpace(game.principal_view, size.rounds, seed=seed)
+    agent = sc.agents.Calibrated(game.agent_view, seed=seed)
+    sc.play(learner, agent, size.rounds, forecasts=False)
+    return size.rounds
+
+
+def profile(size: Size, seed: int) -> int:
+    t = _transcript(size, seed)
     assert t.forecasts is not None
-    return sc.calibration_profile(t.strategies, t.forecasts, t.responses, lengths=[50])
+    sc.calibration_profile(t.strategies, t.forecasts, t.responses, lengths=[50])
+    return size.rounds
 
 
-def audited(rounds: int) -> object:
-    return sc.audit(_transcript(rounds), profile=False)
+def audited(size: Size, seed: int) -> int:
+    sc.audit(_transcript(size, seed), profile=False)
+    return size.rounds
 
 
-def solved(m: int) -> Callable[[int], object]:
-    games = [generators.uniform(m, m, seed) for seed in range(20)]
-    return lambda count: [sc.solve(game) for game in games[:count]]
+def solved(size: Size, seed: int) -> int:
+    for _ in range(20):
+        sc.solve(_game(size, seed))
+    return 20
 
 
-def draw(by_rounds: dict[str, dict[int, float]], by_actions: dict[str, dict[int, float]]) -> None:
+def searched(size: Size, seed: int) -> int:
+    game = _game(size, seed)
+    oracle = ExactOracle(game.agent_view, ambiguous=1e-3, seed=seed)
+    ask_oracle(search_payoffs(payoff_search(game.principal_view, seed)), oracle)
+    return oracle.queries
+
+
+@cache
+def _game(size: Size, seed: int) -> sc.FiniteGame:
+    return generators.uniform(size.m, size.k, seed)
+
+
+@cache
+def _strategies_of(size: Size, seed: int) -> Any:
+    return stream(seed, "growth").dirichlet(np.ones(size.m), -(-size.rounds // 100))
+
+
+def _changing(size: Size, seed: int) -> sc.principals.PhaseSwitch:
+    """Return a principal that commits anew in every block of 100 rounds."""
+    rows = list(_strategies_of(size, seed))
+    return sc.principals.PhaseSwitch(_game(size, seed).principal_view, rows, [100] * len(rows))
+
+
+@cache
+def _transcript(size: Size, seed: int) -> sc.Transcript:
+    game = _game(size, seed)
+    agent = sc.agents.Calibrated(game.agent_view, seed=seed)
+    return sc.play(_changing(size, seed), agent, size.rounds, game)
+
+
+def draw(tables: dict[str, list[dict[str, Any]]]) -> None:
     from stackcast.report.figures import COLOURS, load_pyplot
 
     pyplot = load_pyplot()
-    figure, axes = pyplot.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
-    colours = [colour for colour in COLOURS if colour != "#F0E442"]  # yellow lines are hard to see
-    for ax, table, label in zip(
-        axes, (by_rounds, by_actions), ("rounds T, at 3×3", "actions m = k"), strict=True
-    ):
-        for i, (name, row) in enumerate(table.items()):
-            colour = colours[i]
-            ax.plot(list(row), list(row.values()), "o-", color=colour, label=name)
-        ax.set(xscale="log", yscale="log", xlabel=label, ylabel="microseconds a round")
+    # Yellow lines are hard to see; what is not a round is black and grey.
+    colours = [*(c for c in COLOURS if c != "#F0E442"), "#000000", "#777777"]
+    names = list(dict.fromkeys(row["part"] for table in tables.values() for row in table))
+    figure, axes = pyplot.subplots(1, 3, figsize=(11, 4.4), sharey=True, layout="constrained")
+    handles: dict[str, Any] = {}
+    for ax, (title, table) in zip(axes, tables.items(), strict=True):
+        ticks: dict[int, str] = {}
+        for row in table:
+            i = names.index(row["part"])
+            points = {int(n.replace(",", "")): v for n, v in row.items() if n[0].isdigit()}
+            style = "-" if row["unit"].endswith("round") else "--"
+            (line,) = ax.plot(
+                list(points),
+                list(points.values()),
+                style,
+                marker="os^DvPX*"[i],
+                markersize=5,
+                color=colours[i],
+            )
+            unit = row["unit"].removeprefix("µs ")
+            handles.setdefault(f"{row['part']}, {unit}", line)
+            ticks |= {n: f"{n:,}" if n < 1000 else f"$10^{round(np.log10(n))}$" for n in points}
+        ax.set(xscale="log", yscale="log", xlabel=title)
         ax.spines[["top", "right"]].set_visible(False)
-        sizes = list(next(iter(table.values())))
-        ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        ax.grid(axis="y", alpha=0.3, linewidth=0.6)
+        ax.set_xticks(sorted(ticks), [ticks[n] for n in sorted(ticks)])
         ax.set_xticks([], minor=True)
-        ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+    axes[0].set_ylabel("microseconds")
+    figure.legend(
+        handles.values(),
+        handles.keys(),
+        loc="outside upper center",
+        ncols=4,
+        frameon=False,
+        fontsize=9,
+    )
     figure.savefig(_IMAGE, dpi=150)
     pyplot.close(figure)

@@ -55,19 +55,28 @@ def main() -> dict[str, Any]:
         rounds: measured(partial(calibration_profile, *record(rounds), []))
         for rounds in (10_000, 100_000, 1_000_000)
     }
-    loop = measured(partial(double_loop, sums, allowed)).median
-    tight = measured(partial(calibration_profile, *record(100_000), [], None, 1e-3)).median
-    band = measured(partial(band_test, *record(100_000))).median
+    loop = measured(partial(double_loop, sums, allowed))
+    tight = measured(partial(calibration_profile, *record(100_000), [], None, 1e-3))
+    band = measured(partial(band_test, *record(100_000)))
+    parts: list[tuple[str, int, Times]] = [
+        *(("profile to a width of 0.05", rounds, found) for rounds, found in times.items()),
+        ("profile to a width of 0.001", 100_000, tight),
+        ("band test", 100_000, band),
+        ("compiled double loop", 10_000, loop),
+    ]
     return {
-        "bracket_holds": bool(profile.lower <= sup <= profile.upper),
-        "seconds": {
-            name: {f"{rounds:,} rounds": getattr(found, name) for rounds, found in times.items()}
-            for name in Times._fields
+        "times": [
+            {"part": part, "rounds": rounds, "seconds": found.median, "spread": found.spread}
+            for part, rounds, found in parts
+        ],
+        "ratios": {
+            "double loop over the profile": loop.median / times[10_000].median,
+            "profile of 1,000,000 rounds over one of 100,000": times[1_000_000].median
+            / times[100_000].median,
+            "width of 0.001 over one of 0.05": tight.median / times[100_000].median,
+            "band test over the profile": band.median / times[100_000].median,
         },
-        "double_loop_over_profile_at_10000": loop / times[10_000].median,
-        "growth_100000_to_1000000": times[1_000_000].median / times[100_000].median,
-        "width_0.001_over_width_0.05_at_100000": tight / times[100_000].median,
-        "band_over_profile_at_100000": band / times[100_000].median,
+        "bracket holds the double loop's value": bool(profile.lower <= sup <= profile.upper),
     }
 
 

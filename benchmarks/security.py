@@ -1,16 +1,20 @@
 """Security games: solving, calibrated attackers, and learning, at their real size.
 
-Run it with ``python -m benchmarks security``; the tables are in ``docs/security.md``.
+Run it with ``python -m benchmarks security``; ``docs/security.md`` says what its columns mean. The
+families are those of ``near_equal_security`` and ``security``, with one resource where learned.
 """
 
 from __future__ import annotations
 
-import time
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 import stackcast as sc
+from benchmarks._parallel import in_parallel
+from benchmarks._timing import measured
 from stackcast._random import stream
 from stackcast.games import generators
 from stackcast.principals import CoverageLearner, ExactOracle, ask_oracle, search_coverage
@@ -41,10 +45,8 @@ def solving() -> list[dict[str, Any]]:
     rows = []
     for n in (10, 100, 1000, 10_000):
         game = generators.security(n, max(1, n // 20), seed=0)
-        sc.solve(game)
-        start = time.perf_counter()
-        sc.solve(game)
-        rows.append({"targets": n, "milliseconds": round(1e3 * (time.perf_counter() - start), 2)})
+        found = measured(partial(sc.solve, game), 9)
+        rows.append({"targets": n, "milliseconds": 1e3 * found.median, "spread": found.spread})
     return rows
 
 
@@ -53,18 +55,25 @@ def attackers() -> list[dict[str, Any]]:
     rows = []
     for n, resources, rounds in ((5, 1, 20_000), (20, 1, 10_000), (20, 4, 5000), (100, 10, 1000)):
         game = generators.security(n, resources, seed=0)
-        rng = stream(0, "benchmark", "security", n)
-        agent = sc.agents.Calibrated(game.agent_view, seed=0)
-        agent.respond(Block(np.full(n, resources / n), 20))
-        start = time.perf_counter()
-        for _ in range(max(1, rounds // 500)):
-            coverage = np.minimum(rng.dirichlet(np.ones(n)) * resources, 1.0)
-            agent.respond(Block(coverage, 500))
-        seconds = time.perf_counter() - start
+        found = measured(partial(_attacked, game, resources, rounds), 3)
         rows.append(
-            {"targets": n, "resources": resources, "rounds_per_second": round(rounds / seconds)}
+            {
+                "targets": n,
+                "resources": resources,
+                "rounds a second": round(rounds / found.median),
+                "spread": found.spread,
+            }
         )
     return rows
+
+
+def _attacked(game: sc.SecurityGame, resources: int, rounds: int) -> None:
+    n = game.principal_view.space.dimension
+    rng = stream(0, "benchmark", "security", n)
+    agent = sc.agents.Calibrated(game.agent_view, seed=0)
+    for _ in range(rounds // 500):
+        coverage = np.minimum(rng.dirichlet(np.ones(n)) * resources, 1.0)
+        agent.respond(Block(coverage, 500))
 
 
 def questions() -> list[dict[str, Any]]:
@@ -73,8 +82,8 @@ def questions() -> list[dict[str, Any]]:
     for n, clinch in CLINCH.items():
         seeds = range(50) if n < 100 else range(5)
         families = {
-            "near_equal_security": [generators.near_equal_security(n, s) for s in seeds],
-            "security, one resource": [generators.security(n, 1, s).normalised() for s in seeds],
+            "near equal": [generators.near_equal_security(n, s) for s in seeds],
+            "random": [generators.security(n, 1, s).normalised() for s in seeds],
         }
         for family, games in families.items():
             counts, losses = [], []
@@ -90,8 +99,8 @@ def questions() -> list[dict[str, Any]]:
                     "games": len(games),
                     "most": max(counts),
                     "median": float(np.median(counts)),
-                    "clinch": clinch,
-                    "worst_loss": max(losses),
+                    "Clinch": clinch,
+                    "worst loss": max(losses),
                 }
             )
     return rows
@@ -100,28 +109,19 @@ def questions() -> list[dict[str, Any]]:
 def learning() -> list[dict[str, Any]]:
     """Return the regret a round against the calibrated attacker, beside one who knows the game.
 
-    Regret is the sum of its four parts (see ``_parts``).
+    Regret is the sum of its four parts (see ``_parts``). As many games as there are cores are
+    played at once.
     """
+    sizes, families = (5, 10, 20), ("near equal", "random")
+    results = in_parallel(
+        _learned,
+        [(family, n, seed) for n in sizes for family in families for seed in range(GAMES)],
+    )
     rows = []
-    for n in (5, 10, 20):
-        for family in ("near_equal_security", "security"):
-            parts: list[dict[str, float]] = []
-            told: list[float] = []
-            margins: list[float] = []
-            for seed in range(GAMES):
-                game = (
-                    generators.security(n, 1, seed)
-                    if family == "security"
-                    else generators.near_equal_security(n, seed)
-                ).normalised()
-                learner = CoverageLearner(game.principal_view, HORIZON, seed)
-                parts.append(_parts(game, learner, seed))
-                oracle = sc.principals.Oracle(game, margin=0.02)
-                agent = sc.agents.Calibrated(game.agent_view, seed=seed)
-                t = sc.play(oracle, agent, HORIZON, forecasts=False, progress=False)
-                told.append(sc.audit(t, game, profile=False).regret)
-                if learner.result.certified:
-                    margins.append(learner.result.margin)
+    for n in sizes:
+        for family in families:
+            parts, told, certified = zip(*islice(results, GAMES), strict=True)
+            margins = [margin for margin in certified if margin is not None]
             regrets = [sum(part.values()) for part in parts]
             rows.append(
                 {
@@ -134,12 +134,28 @@ def learning() -> list[dict[str, Any]]:
                         name: round(float(np.mean([part[name] for part in parts])), 4)
                         for name in parts[0]
                     },
-                    "told_everything": round(float(np.mean(told)), 4),
+                    "told everything": round(float(np.mean(told)), 4),
                     "certified": len(margins),
-                    "least_margin": round(min(margins, default=0.0), 4),
+                    "least margin": round(min(margins, default=0.0), 4),
                 }
             )
     return rows
+
+
+def _learned(family: str, n: int, seed: int) -> tuple[dict[str, float], float, float | None]:
+    """Return the parts of the learner's regret, that of one who knows, and a certified margin."""
+    game = (
+        generators.security(n, 1, seed)
+        if family == "random"
+        else generators.near_equal_security(n, seed)
+    ).normalised()
+    learner = CoverageLearner(game.principal_view, HORIZON, seed)
+    parts = _parts(game, learner, seed)
+    oracle = sc.principals.Oracle(game, margin=0.02)
+    agent = sc.agents.Calibrated(game.agent_view, seed=seed)
+    t = sc.play(oracle, agent, HORIZON, forecasts=False, progress=False)
+    told = sc.audit(t, game, profile=False).regret
+    return parts, told, learner.result.margin if learner.result.certified else None
 
 
 def _parts(game: sc.SecurityGame, learner: CoverageLearner, seed: int) -> dict[str, float]:

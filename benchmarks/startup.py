@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from typing import Any
+
+from benchmarks._timing import summary
 
 _BARE = """
 import typer
@@ -41,13 +42,31 @@ def seconds(code: str, *arguments: str, cache: str | None = None) -> float:
 def main() -> dict[str, Any]:
     """Print and return the ratio for --help, and the first and second solve."""
     pairs = [(seconds(_BARE, "--help"), seconds(_OURS, "--help")) for _ in range(15)]
-    ratio = statistics.median(ours / bare for bare, ours in pairs)
-    with tempfile.TemporaryDirectory() as cache:
-        first, second = (seconds(_SOLVE, cache=cache) for _ in range(2))
-    print(f"stackcast --help: {ratio:.2f} × a bare Typer program (median of {len(pairs)})")
-    print(f"first solve, compiling: {first:.1f} s; from the cache: {second:.1f} s")
+    ratios = summary([ours / bare for bare, ours in pairs])
+    first, again = [], []
+    for _ in range(3):
+        with tempfile.TemporaryDirectory() as cache:
+            first.append(seconds(_SOLVE, cache=cache))
+            again += [seconds(_SOLVE, cache=cache) for _ in range(3)]
+    programs = {"a bare Typer program": [p[0] for p in pairs], "stackcast": [p[1] for p in pairs]}
+    solves = {"first, compiling": first, "later, from the cache": again}
+    print(f"stackcast --help: {ratios.median:.2f} × a bare Typer program (of {len(pairs)} pairs)")
+    print(f"first solve: {summary(first).median:.1f} s; later: {summary(again).median:.1f} s")
     return {
-        "help": {"ratio": ratio, "pairs": pairs},
-        "first_solve_seconds": first,
-        "second_solve_seconds": second,
+        "processes that print their help": _rows("program", programs),
+        "help over a bare Typer program": ratios.median,
+        "spread of this ratio": ratios.spread,
+        "a process that solves one game": _rows("run", solves),
     }
+
+
+def _rows(head: str, runs: dict[str, list[float]]) -> list[dict[str, Any]]:
+    return [
+        {
+            head: name,
+            "seconds": summary(times).median,
+            "spread": summary(times).spread,
+            "runs": len(times),
+        }
+        for name, times in runs.items()
+    ]

@@ -11,6 +11,7 @@ import tempfile
 import time
 from typing import Any
 
+from benchmarks._timing import summary
 from stackcast.sweeps import Specification, load, sweep
 from stackcast.sweeps.plays import run_play
 
@@ -61,30 +62,35 @@ def memory(plays: int) -> dict[str, float]:
         took = time.perf_counter() - start
     return {
         "plays": plays,
-        "megabytes_after_a_tenth": round(peaks[0], 1),
-        "megabytes_after_all": round(peaks[1], 1),
-        "milliseconds_a_play": round(1000 * took / plays, 2),
+        "megabytes after a tenth": round(peaks[0], 1),
+        "megabytes after all": round(peaks[1], 1),
+        "milliseconds a play": round(1000 * took / plays, 2),
     }
 
 
 def main() -> dict[str, Any]:
     """Return the tables."""
     rounds = rounds_of(50)
-    table = {}
+    table: list[dict[str, float]] = []
     for workers in (1, 2):
-        wall, inside = timed(workers, rounds, PLAYS)
-        table[str(workers)] = {
-            "plays_a_second": round(PLAYS / wall, 2),
-            "milliseconds_a_play": round(1000 * inside / PLAYS, 1),
-            "busy": round(inside / (workers * wall), 3),
+        runs = [timed(workers, rounds, PLAYS) for _ in range(3)]
+        wall = summary([run[0] for run in runs])
+        inside = summary([run[1] for run in runs])
+        row = {
+            "workers": workers,
+            "plays a second": PLAYS / wall.median,
+            "spread": wall.spread,
+            "milliseconds a play": 1000 * inside.median / PLAYS,
+            "share of the time inside plays": inside.median / (workers * wall.median),
         }
-        print(workers, "workers:", table[str(workers)], flush=True)
-    one, two = (table[w]["plays_a_second"] for w in ("1", "2"))
+        table.append(row)
+        print(row, flush=True)
+    one, two = (row["plays a second"] for row in table)
     many = memory(MANY)
     print(many, flush=True)
     return {
-        "rounds": rounds,
-        "workers": table,
-        "two_over_one": round(two / one, 3),
-        "memory": many,
+        "one worker and two": table,
+        "two workers over one": two / one,
+        "rounds of a play": rounds,
+        "plays that take next to nothing": [many],
     }
