@@ -3,7 +3,7 @@
 #   make test    runs every check
 PYTHON ?= python3
 BIN := .venv/bin
-# Modules are compiled when they are first imported: most never are, and that halves the set-up.
+# Modules are compiled when they are first imported: most never are.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 export PYTHONWARNINGS :=
 

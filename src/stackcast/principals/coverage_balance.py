@@ -9,8 +9,7 @@ more. Where y lacks less than a step, D rises by no more than a step.
 
 An attacker who forecasts coverage errs, and lags behind; but its errors have no preferred sign for
 long, and the mean of the coverage over the rounds evens them out. Where questions wait until each
-answer is sure, every single round counts here: a thousand rounds find the coverage of five targets
-to a hundredth.
+answer is sure, every single round counts here.
 """
 
 from __future__ import annotations

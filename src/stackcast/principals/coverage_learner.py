@@ -268,7 +268,7 @@ class CoverageLearner:
         self._settling = math.nan
 
     def _plan(self) -> Commitment:
-        """Return the best commitment, each target a step below what is proven for it."""
+        """Return the best commitment, each target a step below the balanced coverage."""
         search = self._search
         covered = np.maximum(0.0, search.low - _BELOW)
         worth = np.where(search.seen, search.loss + search.relief * covered, -np.inf)
