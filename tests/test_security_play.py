@@ -251,7 +251,7 @@ def test_leaning_moves_coverage_to_where_attacks_stray_and_proves_nothing() -> N
         covered = 0.9 * float(search.low[y])
         even = search.commitment(y, covered)
         low, bound = search.low.copy(), search.upper_bound
-        attacks = rng.integers(0, 30, n).astype(float)
+        attacks = np.where(search.seen, rng.integers(0, 30, n), 0).astype(float)
         for _ in range(5):
             search.balance(y, attacks, 0.01)
         leaning = search.commitment(y, covered)
@@ -271,6 +271,8 @@ def test_leaning_moves_coverage_to_where_attacks_stray_and_proves_nothing() -> N
         assert leaning.strategy[most] >= even.strategy[most] - 1e-12
         assert leaning.strategy[least] <= even.strategy[least] + 1e-12
         moved += leaning.strategy[most] > even.strategy[most] + 1e-3
+        search.balance(y, np.ones(n), 0.01)
+        assert search.seen.all()  # what draws an attack is worth covering
     assert moved > 50
 
 
@@ -295,7 +297,7 @@ def test_leaning_repairs_wrong_bounds() -> None:
     before = spread()
     for _ in range(60):
         beyond = search.commitment(y, covered).strategy - star
-        search.balance(y, np.where(star > 0.03, 20 * np.exp(-beyond / 0.02), 0.0), 0.002)
+        search.balance(y, np.where(star > 0.03, 20 * np.exp(-beyond / 0.02), 0.0), 1e-4)
     assert before > 0.05
     assert spread() < before / 3
 
@@ -318,7 +320,7 @@ def test_the_learner_turns_from_the_wrong_target() -> None:
     search = CoverageSearch(game.principal_view, 0.0)
     search.restore(state["search"])
     state["commitment"] = plain_commitment(search.commitment(wrong, covered))
-    state["climb"]["numbers"][:2] = [covered, covered]
+    state["approach"]["numbers"][:2] = [covered + 0.02, 0.02]
     state["heard"] = np.zeros(0, dtype=np.int64)
     principal.restore(state)
     assert principal.result.response == wrong

@@ -5,10 +5,10 @@ attractive. Nothing is told about the attacker, neither its payoffs nor the rate
 the rate is modelled as r(t) = c·√(log(n²t)/t) with c low at first, and what contradicts it doubles
 c.
 
-The commitment covers its target clearly less than that at first and climbs: an attacker follows
-coverage that rises slowly, and leaves for long when it was too high. Attacks that stray go on
-proving bounds, and the coverage of the other targets leans towards those that draw them. When
-another target promises clearly more than the attacked one keeps, the learner turns to it.
+The commitment covers its target clearly less than that at first and comes closer smoothly, until
+the attacker leaves (:class:`CoverageApproach`); then it holds still. The coverage of the other
+targets leans towards those that draw strayed attacks, by steps that fall like one over the rounds.
+When another target promises clearly more than the attacked one keeps, the learner turns to it.
 
 Towards the end of the horizon the commitment moves inwards until its answers prove a margin. Before
 that a certificate would be lost with the next move, and a margin costs something in every round.
@@ -23,8 +23,8 @@ import numpy as np
 
 from stackcast._validation import real_number, whole_number
 from stackcast.principals.commitments import Commitment, plain_commitment, restored_commitment
+from stackcast.principals.coverage_approach import CoverageApproach
 from stackcast.principals.coverage_balance import CoverageBalance
-from stackcast.principals.coverage_climb import CoverageClimb
 from stackcast.principals.coverage_search import CoverageSearch
 from stackcast.principals.learned import Contradiction, LearnedCommitment
 from stackcast.principals.questions import Answer, Question, SelfStopping
@@ -41,10 +41,11 @@ if TYPE_CHECKING:
 _CONSTANT, _LARGEST_CONSTANT = 0.01, 1.0
 #: Rounds of exploration, times √n, at most this part of the horizon, in blocks of so many.
 _ROUNDS, _PART, _PIECE = 300, 20, 10
-#: How far the first commitment stays below the balanced coverage of its target.
+#: How far below its balanced coverage a target is valued.
 _BELOW = 0.05
-#: The share of the horizon after which the commitment is settled and certified.
-_LATE = 0.85
+#: The share of the horizon after which the commitment is settled and certified: the second one if
+#: most attacks go elsewhere (to targets worth as much), because they are slow to come.
+_LATE, _SLOW = 0.85, 0.7
 #: The share of attacks as they should be that is worth asking for a certificate.
 _FIRM = 0.75
 #: A certificate is given up if a smaller share of attacks is as it should be for a block.
@@ -53,23 +54,19 @@ _REFUSED = 0.6
 _INWARDS = 0.01
 #: A share of attacks as they should be that grows by so much from block to block is left to grow.
 _COMING = 0.05
-#: A target with this share of the attacks, beside the one that is meant, is covered too little.
-_STRAY = 0.05
-#: The share of the resources that stays unknown, so that coverage can still be moved.
-_KEPT = 0.02
-#: How far a commitment leans in a block, at most, towards a target that draws strayed attacks.
-_LEANING = 0.002
-#: Rounds of the first blocks, if the horizon is long.
-_SHORTEST = 300
+#: How far a commitment leans for each strayed attack, over the rounds since the search was opened.
+_LEANING = 4.0
+#: Rounds of a block, if the horizon is long.
+_ROUNDS_OF_BLOCK = 500
 #: Rounds of a block after which it is given up if no larger share of attacks is as it should be.
 _GLIMPSE, _LEFT = 50, 0.1
-#: Retreats in a row that may fail before the search is opened again.
-_FALLS = 3
+#: Blocks in a row that most attacks may miss before the search is opened again.
+_FALLS = 5
 #: Another target is tried if it promises more by this share of the width of the payoffs, with at
 #: least this share of the horizon to go.
 _PROMISE, _TO_GO = 0.01, 0.25
-#: Blocks after which the climb has shown what the attacked target keeps.
-_SHOWN = 10
+#: Blocks that it takes to see what the attacker makes of a commitment.
+_SHOWN = 20
 #: A commitment that was right for so many rounds (or a share of the horizon) was no accident.
 _LONG, _LONG_SHARE = 1000, 50
 
@@ -120,8 +117,8 @@ class CoverageLearner:
         self._heard = np.zeros(0, dtype=np.int64)
         self._commitment: Commitment | None = None
         self._proof: tuple[FloatArray, float] | None = None
-        self._climb = CoverageClimb()
-        self._clean = self._falls = 0
+        self._approach = CoverageApproach()
+        self._clean = self._falls = self._opened = 0
         self._settling = math.nan
         self._balance = self._new_balance()
 
@@ -176,7 +173,7 @@ class CoverageLearner:
                 rounds = min(rounds, _GLIMPSE)
             return Block(asked.strategy, max(rounds, 1), asked.phase)
         rounds = self._block() - len(self._heard)
-        if not len(self._heard) and not self._climb.recovering:
+        if not len(self._heard) and self._watchful:
             rounds = min(rounds, _GLIMPSE)
         return Block(self._commitment.strategy, rounds, "commit")
 
@@ -253,7 +250,7 @@ class CoverageLearner:
 
     def _block(self) -> int:
         """Return how long the commitment is held before it is looked at."""
-        return max(20, min(1000, self._horizon // 100, max(_SHORTEST, self._played // 10)))
+        return max(20, min(_ROUNDS_OF_BLOCK, self._horizon // 200))
 
     def _longest(self) -> int:
         """Return how many rounds a certificate may take."""
@@ -262,74 +259,68 @@ class CoverageLearner:
     def _open(self) -> None:
         """Commit to the best of what exploration found."""
         self._search.adopt(self._balance.estimate, self._balance.seen)
-        kept = self._plan()
-        self._commitment = kept
-        self._climb.start(float(kept.strategy[kept.response]))
-        self._settling = math.nan
-
-    def _plan(self) -> Commitment:
-        """Return the best commitment, each target a step below the balanced coverage."""
         search = self._search
         covered = np.maximum(0.0, search.low - _BELOW)
         worth = np.where(search.seen, search.loss + search.relief * covered, -np.inf)
-        firm = worth.copy()
-        firm[search.low < _BELOW] = -np.inf
+        firm = np.where(search.low >= _BELOW, worth, -np.inf)
         y = int(np.argmax(firm if np.isfinite(firm).any() else worth))
-        return search.commitment(y, float(covered[y]))
+        self._approach.start(float(search.low[y]))
+        self._commitment = search.commitment(y, self._approach.coverage)
+        self._settling = math.nan
 
     # The commitment, watched ----------------------------------------------------------------
+
+    @property
+    def _watchful(self) -> bool:
+        """Whether a block is given up early if the attacker has left."""
+        return self._approach.blocks >= _SHOWN and self._falls == 0
 
     def _gone(self) -> bool:
         """Tell whether the attacker has left for another target already."""
         assert self._commitment is not None
-        window = self._heard[len(self._heard) // 2 :]
-        return float((window == self._commitment.response).mean()) < _LEFT
+        right = float((self._heard == self._commitment.response).mean())
+        return self._watchful and right < _LEFT
 
     def _watch(self, attacks: npt.NDArray[np.int64]) -> None:
         """Compare what the commitment earns with what it promised, and move it."""
         kept = self._commitment
         assert kept is not None
-        window = attacks[len(attacks) // 2 :]
-        shares = np.bincount(window, minlength=len(kept.strategy)) / len(window)
+        counts = np.bincount(attacks, minlength=len(kept.strategy)).astype(np.float64)
+        shares = counts / len(attacks)
         # Attacks on targets that are worth as much are no reason to retreat.
         worse = self._view.utilities(kept.strategy) < kept.value - 0.01 * self._width
         wrong = float(shares[worse].sum())
-        earned = float(self._view.utilities(kept.strategy) @ shares)
         if wrong <= 0.5:
             self._clean += len(attacks)
             self._falls = 0
-        elif self._climb.recovering or not math.isnan(self._settling):
+        elif self._approach.blocks >= _SHOWN or not math.isnan(self._settling):
             self._falls += 1
             if self._falls >= _FALLS:
                 self._refuted(wrong)
                 return
-        if self._played >= _LATE * self._horizon:
-            self._settle(kept, float(shares[kept.response]))
+        share = float(shares[kept.response])
+        late = (_LATE if share >= 0.5 else _SLOW) * self._horizon
+        if self._played >= late or not math.isnan(self._settling):
+            self._settle(kept, share)
             return
-        others = np.where(np.arange(len(shares)) == kept.response, 0.0, shares)
-        for z in np.flatnonzero(others > _STRAY).tolist():
-            self._search.tell(kept.strategy, z)
-        if wrong <= 0.5:  # an attacker who has left altogether tells nothing of the other targets
-            counts = np.bincount(attacks, minlength=len(shares)).astype(np.float64)
-            self._search.balance(kept.response, counts, _LEANING)
-        lacking = _KEPT * self._search.resources - self._search.unknown
-        if lacking > 0:
-            self._search.widen(lacking / len(shares))
-        moved = self._climb.move(earned, wrong)
-        rival = self._rival(kept)
-        if rival is not None:
-            self._search.leave(kept.response, self._climb.held)
-            self._climb.start(float(rival.strategy[rival.response]))
-        self._commitment = rival or self._search.commitment(kept.response, moved)
+        self._search.balance(kept.response, counts, _LEANING / (self._played - self._opened))
+        held = float(kept.strategy[kept.response])
+        moved = self._approach.move(wrong, len(attacks) / self._horizon)
+        target = self._turned(kept, held)
+        if target != kept.response:
+            self._search.leave(kept.response, held)
+            self._approach.start(float(self._search.likely[target]))
+            moved = self._approach.coverage
+        self._commitment = self._search.commitment(target, moved)
 
-    def _rival(self, kept: Commitment) -> Commitment | None:
-        """Return a commitment to another target if it promises clearly more than was kept."""
-        held, left = self._climb.held, self._horizon - self._played
-        if self._climb.blocks < _SHOWN or left < _TO_GO * self._horizon:
-            return None
+    def _turned(self, kept: Commitment, held: float) -> int:
+        """Return the target to be attacked: another one if it promises clearly more."""
+        left = self._horizon - self._played
+        if self._approach.blocks < _SHOWN or left < _TO_GO * self._horizon:
+            return kept.response
         rival = self._search.rival(kept.response, held, _BELOW)
-        worth = self._search.commitment(kept.response, held).value + _PROMISE * self._width
-        return rival if rival is not None and rival.value > worth else None
+        worth = kept.value + _PROMISE * self._width
+        return rival.response if rival is not None and rival.value > worth else kept.response
 
     def _settle(self, kept: Commitment, share: float) -> None:
         """Move inwards until the attacker's answers prove a margin; then stay.
@@ -361,6 +352,7 @@ class CoverageLearner:
         long = self._clean >= max(_LONG, self._horizon // _LONG_SHARE)
         self._commitment, self._proof = None, None
         self._clean = self._falls = 0
+        self._opened = self._played
         if not long:  # otherwise the attacker has changed, which says nothing of its rate
             self._timing.constant = min(2 * self._timing.constant, _LARGEST_CONSTANT)
         self._balance = self._new_balance()
@@ -372,9 +364,15 @@ class CoverageLearner:
             "balance": self._balance.state(),
             "search": self._search.state(),
             "constant": self._timing.constant,
-            "numbers": [self._played, self._questions, self._clean, self._falls],
+            "numbers": [
+                self._played,
+                self._questions,
+                self._clean,
+                self._falls,
+                self._opened,
+            ],
             "settling": self._settling,
-            "climb": self._climb.state(),
+            "approach": self._approach.state(),
             "proof": None if self._proof is None else [self._proof[0].copy(), self._proof[1]],
             "rounds": dict(self._rounds),
             "contradictions": [[c.round, c.kind, c.share] for c in self._contradictions],
@@ -391,9 +389,9 @@ class CoverageLearner:
         self._search.restore(state["search"])
         self._timing.constant = state["constant"]
         numbers = state["numbers"]
-        self._played, self._questions, self._clean, self._falls = numbers
+        self._played, self._questions, self._clean, self._falls, self._opened = numbers
         self._settling = state["settling"]
-        self._climb.restore(state["climb"])
+        self._approach.restore(state["approach"])
         proof = state["proof"]
         self._proof = None if proof is None else (proof[0].copy(), proof[1])
         self._rounds = dict(state["rounds"])

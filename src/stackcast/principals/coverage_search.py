@@ -21,7 +21,8 @@ are worth an attack at all, they draw one.
 **Attacks that stray say where bounds are wrong.** Answers of a calibrated attacker err, so bounds
 are a few hundredths too high here and too low there, and what the attacked target gives up protects
 it only from the rival whose bound is worst. So commitments lean: by a little more than the bound
-where strayed attacks are more than the others' mean, by a little less where they are fewer.
+where strayed attacks are more than the others' mean, by a little less where they are fewer, and not
+at all where none stray.
 
 **One question certifies a margin.** Regions are monotone: covering the attacked target y less, or
 any other more, leaves y attacked. So if y answers where its own coverage is raised by ρ and every
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 
 #: After this many questions for each target, those never attacked are left uncovered.
 _PATIENCE = 2
+#: How far a commitment leans at once, at most.
+_LEAP = 0.01
 #: How far the commitment stays below the proven coverage of its target, in units of what is in
 #: doubt about it.
 _BELOW = 0.5
@@ -156,11 +159,6 @@ class CoverageSearch:
         self.low, self.seen = coverage.copy(), seen.copy()
         self.asked = _PATIENCE * len(coverage)
 
-    def widen(self, amount: float) -> None:
-        """Take back some of what every answer proved: some of them were wrong."""
-        self.low = np.maximum(0.0, self.low - amount)
-        self.high = np.ones(len(self.low))
-
     def commitment(self, target: int, covered: float) -> Commitment:
         """Return coverage under which ``target`` should be attacked, itself covered as given.
 
@@ -175,14 +173,20 @@ class CoverageSearch:
         return Commitment(np.clip(coverage, 0.0, 1.0), target, value, 0.0)
 
     def balance(self, target: int, attacks: FloatArray, step: float) -> None:
-        """Lean towards the targets that strayed attacks prefer, by at most ``step`` for each.
+        """Lean towards the targets that strayed attacks prefer, by ``step`` for each attack.
 
         ``attacks`` counts the attacks on each target while ``target`` was meant.
         """
+        self.seen = self.seen | (attacks > 0)
         others = self.seen & (np.arange(len(attacks)) != target)
-        mean = float(attacks[others].mean()) if others.any() else 0.0
-        if mean > 0:
-            self.lean[others] += step * ((attacks - mean) / (attacks + mean))[others]
+        if others.any():
+            pull = step * (attacks - float(attacks[others].mean()))
+            self.lean[others] += np.clip(pull, -_LEAP, _LEAP)[others]
+
+    @property
+    def likely(self) -> FloatArray:
+        """What is proven for each target, or less where no attacks stray to it."""
+        return np.minimum(self.low, self.low + self.lean)
 
     def leave(self, target: int, covered: float) -> None:
         """Remember that a target was attacked for long, and no more often when covered more."""
@@ -196,7 +200,7 @@ class CoverageSearch:
         One that was left before promises no more than it kept.
         """
         below = max(below, float(self.low[target]) - held)
-        likely = np.minimum(self.low, self.low + self.lean)
+        likely = self.likely
         covered = np.clip(likely - below, 0.0, self.kept)
         promised = np.where(
             self.seen & (likely > below), self.loss + self.relief * covered, -np.inf
