@@ -2,10 +2,12 @@
 
 Run it with ``python -m benchmarks security``; ``docs/security.md`` says what its columns mean. The
 families are those of ``near_equal_security`` and ``security``, with one resource where learned.
+``python -m benchmarks.security 12`` prints the learning of the games from seed 12 on.
 """
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -106,16 +108,16 @@ def questions() -> list[dict[str, Any]]:
     return rows
 
 
-def learning() -> list[dict[str, Any]]:
+def learning(first: int = 0) -> list[dict[str, Any]]:
     """Return the regret a round against the calibrated attacker, beside one who knows the game.
 
     Regret is the sum of its four parts (see ``_parts``). As many games as there are cores are
     played at once.
     """
     sizes, families = (5, 10, 20), ("near equal", "random")
+    seeds = range(first, first + GAMES)
     results = in_parallel(
-        _learned,
-        [(family, n, seed) for n in sizes for family in families for seed in range(GAMES)],
+        _learned, [(family, n, seed) for n in sizes for family in families for seed in seeds]
     )
     rows = []
     for n in sizes:
@@ -185,3 +187,8 @@ def _parts(game: sc.SecurityGame, learner: CoverageLearner, seed: int) -> dict[s
         learner.observe(answers)
         played += block.rounds
     return lost
+
+
+if __name__ == "__main__":
+    for line in learning(int(sys.argv[1])):
+        print(line, flush=True)
