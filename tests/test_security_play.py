@@ -365,14 +365,13 @@ def test_the_learner_against_a_calibrated_attacker() -> None:
 
 
 @pytest.mark.slow
-def test_the_learner_turns_to_what_strayed_attacks_prove() -> None:
+def test_the_learner_with_ten_targets_against_a_calibrated_attacker() -> None:
     game = generators.security(10, 1, seed=6).normalised()
     best = sc.solve(game)
     principal = CoverageLearner(game.principal_view, 100_000, 6)
     t = sc.play(principal, Calibrated(game.agent_view, seed=6), 100_000, game)
     assert principal.result.response == best.response
-    # Without turning it loses 0.056.
-    assert sc.audit(t, game, profile=False).regret < 0.045
+    assert sc.audit(t, game, profile=False).regret < 0.03
 
 
 def test_other_games_are_refused() -> None:

@@ -39,7 +39,7 @@ class CoverageApproach:
         """Begin below the coverage at which the target is as attractive as the others."""
         self._balanced, self._below = balanced, min(_DEEP, balanced)
         self._holding = False
-        self._gone = 0.0
+        self._elapsed = 0.0
         self.blocks = 0
 
     @property
@@ -54,9 +54,9 @@ class CoverageApproach:
         the horizon.
         """
         self.blocks += 1
-        self._gone += share
+        self._elapsed += share
         if wrong > _LEAVING:
-            self._holding |= self._below < _NEAR and self._gone > _EARLY
+            self._holding |= self._below < _NEAR and self._elapsed > _EARLY
             self._below += _LESS if wrong > _ALTOGETHER else _BACK
         elif not self._holding:
             self._below -= (self._below + _BEYOND) * min(1.0, share / _PACE)
@@ -65,12 +65,12 @@ class CoverageApproach:
     def state(self) -> State:
         """Return where it is on its way."""
         return {
-            "numbers": [self._balanced, self._below, self._gone],
+            "numbers": [self._balanced, self._below, self._elapsed],
             "holding": self._holding,
             "blocks": self.blocks,
         }
 
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
-        self._balanced, self._below, self._gone = state["numbers"]
+        self._balanced, self._below, self._elapsed = state["numbers"]
         self._holding, self.blocks = state["holding"], state["blocks"]
