@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: How far below the balanced coverage of its target the commitment begins, and how far beyond it
 #: the way leads if the attacker never leaves.
-_DEEP, _BEYOND = 0.1, 0.02
+_DEEP, _BEYOND = 0.08, 0.04
 #: The share of the horizon in which what is left of the way shrinks to 1/e.
 _PACE = 0.1
 #: The share of other attacks from which on the attacker is leaving.
@@ -24,9 +24,9 @@ _LEAVING = 0.25
 #: How far the coverage is taken back then; and from which share on it has left altogether, as one
 #: does whose answers are exact, and is taken back less.
 _BACK, _ALTOGETHER, _LESS = 0.015, 0.9, 0.005
-#: It stays there if it was nearer than this to the balance and this share of the horizon is over:
-#: what strays before that are old errors.
-_NEAR, _EARLY = 0.05, 0.2
+#: It stays there if this share of the horizon is over and the share of other attacks was once as
+#: small as that: what strays before are old errors.
+_EARLY, _CALM = 0.2, 0.12
 
 
 class CoverageApproach:
@@ -38,7 +38,7 @@ class CoverageApproach:
     def start(self, balanced: float) -> None:
         """Begin below the coverage at which the target is as attractive as the others."""
         self._balanced, self._below = balanced, min(_DEEP, balanced)
-        self._holding = False
+        self._calm = self._waiting = self._holding = False
         self._elapsed = 0.0
         self.blocks = 0
 
@@ -55,9 +55,16 @@ class CoverageApproach:
         """
         self.blocks += 1
         self._elapsed += share
+        waiting, self._waiting = self._waiting, False
+        self._calm |= wrong < _CALM
         if wrong > _LEAVING:
-            self._holding |= self._below < _NEAR and self._elapsed > _EARLY
-            self._below += _LESS if wrong > _ALTOGETHER else _BACK
+            self._holding |= self._calm and self._elapsed > _EARLY
+            if wrong > _ALTOGETHER:
+                self._below += _LESS
+            elif not waiting:  # the attacker comes back with a delay: not twice in a row
+                self._below += _BACK
+                self._waiting = True
+            self._below = min(self._below, self._balanced)
         elif not self._holding:
             self._below -= (self._below + _BEYOND) * min(1.0, share / _PACE)
         return self.coverage
@@ -66,6 +73,8 @@ class CoverageApproach:
         """Return where it is on its way."""
         return {
             "numbers": [self._balanced, self._below, self._elapsed],
+            "calm": self._calm,
+            "waiting": self._waiting,
             "holding": self._holding,
             "blocks": self.blocks,
         }
@@ -73,4 +82,5 @@ class CoverageApproach:
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
         self._balanced, self._below, self._elapsed = state["numbers"]
+        self._calm, self._waiting = state["calm"], state["waiting"]
         self._holding, self.blocks = state["holding"], state["blocks"]

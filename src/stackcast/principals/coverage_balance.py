@@ -7,6 +7,10 @@ and let p targets be covered at all. Raising y takes η(1 − 1/p) off D if y la
 lowering the others adds at most η/p for each that lacks something. Not all p do: D falls by η/n or
 more. Where y lacks less than a step, D rises by no more than a step.
 
+That holds whatever η is, so it may depend on y. Where coverage stands still on average, every
+target gains as much as it loses, hence attacks are as 1/η: with longer steps for targets whose
+attacks are dear, most attacks go to those where they cost little, and so does what is learnt.
+
 An attacker who forecasts coverage errs, and lags behind; but its errors have no preferred sign for
 long, and the mean of the coverage over the rounds evens them out. Where questions wait until each
 answer is sure, every single round counts here.
@@ -25,7 +29,10 @@ if TYPE_CHECKING:
     from stackcast._validation import FloatArray
 
 #: The step after t rounds is _GAIN/(t + a share of the rounds), for each attack.
-_GAIN, _HEAD_START = 2.0, 0.25
+_GAIN, _HEAD_START = 3.0, 0.25
+#: Steps are as the root of what attacks cost beside those on the best target, and of this much;
+#: they are so many times the usual step at most.
+_DEAR, _LONGEST = 0.05, 4.0
 
 
 class CoverageBalance:
@@ -68,17 +75,29 @@ class CoverageBalance:
         """Return by how much an attack moves coverage after so many rounds."""
         return _GAIN / (played + _HEAD_START * self._rounds)
 
-    def tell(self, attacks: npt.NDArray[np.int64]) -> None:
-        """Take the attacks on the coverage as it is."""
+    def tell(self, attacks: npt.NDArray[np.int64], worth: FloatArray | None = None) -> None:
+        """Take the attacks on the coverage as it is.
+
+        ``worth`` is what an attack on each target is worth to the defender, in units of the width
+        of its payoffs: steps are longer where it is less. By default all attacks are alike.
+        """
         n = len(self.coverage)
         counts = np.bincount(attacks, minlength=n)
         self.seen |= counts > 0
         self.played += len(attacks)
-        moved = self.coverage + self.step(self.played) * counts
+        lengths = np.ones(n) if worth is None else self._lengths(worth)
+        moved = self.coverage + self.step(self.played) * lengths * counts
         self.coverage = levelled(moved, np.ones(n), self._resources)
         # A mean whose weights grow like the rounds: what was far off at first is soon forgotten.
         share = 2 * len(attacks) / (self.played + len(attacks))
         self.estimate = self.estimate + share * (self.coverage - self.estimate)
+
+    def _lengths(self, worth: FloatArray) -> FloatArray:
+        """Return how many times the usual step each target's attacks take: 1 as harmonic mean."""
+        cost = np.maximum(0.0, float(worth[self.seen].max()) - worth)
+        roots = np.sqrt(cost + _DEAR)
+        lengths: FloatArray = roots * float((1 / roots[self.seen]).mean())
+        return np.minimum(lengths, _LONGEST)
 
     def state(self) -> State:
         """Return coverage and mean."""

@@ -1,14 +1,15 @@
 """The learner of security games: balances the coverage, commits, watches, and adjusts.
 
 It begins with :class:`CoverageBalance`, which finds the coverage that makes targets equally
-attractive. Nothing is told about the attacker, neither its payoffs nor the rate of its calibration:
-the rate is modelled as r(t) = c·√(log(n²t)/t) with c low at first, and what contradicts it doubles
-c.
+attractive, and covers those sooner whose attacks cost more. Nothing is told about the attacker,
+neither its payoffs nor the rate of its calibration: the rate is modelled as r(t) = c·√(log(n²t)/t)
+with c low at first, and what contradicts it doubles c.
 
 The commitment covers its target clearly less than that at first and comes closer smoothly, until
 the attacker leaves (:class:`CoverageApproach`); then it holds still. The coverage of the other
 targets leans towards those that draw strayed attacks, by steps that fall like one over the rounds.
-When another target promises clearly more than the attacked one keeps, the learner turns to it.
+When another target promises clearly more than the attacked one keeps, or than was earned of late,
+the learner turns to it.
 
 Towards the end of the horizon the commitment moves inwards until its answers prove a margin. Before
 that a certificate would be lost with the next move, and a margin costs something in every round.
@@ -39,10 +40,12 @@ if TYPE_CHECKING:
 
 #: c at first, and at most.
 _CONSTANT, _LARGEST_CONSTANT = 0.01, 1.0
-#: Rounds of exploration, times √n, at most this part of the horizon, in blocks of so many.
-_ROUNDS, _PART, _PIECE = 300, 20, 10
+#: Rounds of exploration for each target, at most this part of the horizon, in blocks of so many.
+_ROUNDS, _PART, _PIECE = 67, 20, 10
 #: How far below its balanced coverage a target is valued.
-_BELOW = 0.05
+_BELOW = 0.03
+#: The balanced coverage of a target from which on it is known to be worth an attack.
+_WORTH = 0.02
 #: The share of the horizon after which the commitment is settled and certified: the second one if
 #: most attacks go elsewhere (to targets worth as much), because they are slow to come.
 _LATE, _SLOW = 0.85, 0.7
@@ -62,11 +65,12 @@ _ROUNDS_OF_BLOCK = 500
 _GLIMPSE, _LEFT = 50, 0.1
 #: Blocks in a row that most attacks may miss before the search is opened again.
 _FALLS = 5
-#: Another target is tried if it promises more by this share of the width of the payoffs, with at
-#: least this share of the horizon to go.
-_PROMISE, _TO_GO = 0.01, 0.25
-#: Blocks that it takes to see what the attacker makes of a commitment.
-_SHOWN = 20
+#: Another target is tried if it promises more than the attacked one keeps, or is earned with it, by
+#: these shares of the width of the payoffs, with at least this share of the horizon to go.
+_PROMISE, _EARNED, _TO_GO = 0.01, 0.05, 0.25
+#: Blocks that it takes to see what the attacker makes of a commitment, and over which earnings are
+#: averaged.
+_SHOWN, _RECENT = 20, 10
 #: A commitment that was right for so many rounds (or a share of the horizon) was no accident.
 _LONG, _LONG_SHARE = 1000, 50
 
@@ -120,11 +124,12 @@ class CoverageLearner:
         self._approach = CoverageApproach()
         self._clean = self._falls = self._opened = 0
         self._settling = math.nan
+        self._earned = 0.0
         self._balance = self._new_balance()
 
     def _new_balance(self) -> CoverageBalance:
         n = self._view.space.dimension
-        rounds = max(_PIECE, min(round(_ROUNDS * math.sqrt(n)), self._horizon // _PART))
+        rounds = max(_PIECE, min(_ROUNDS * n, self._horizon // _PART))
         return CoverageBalance(n, self._search.resources, rounds)
 
     @property
@@ -185,7 +190,7 @@ class CoverageLearner:
         self._rounds[phase] = self._rounds.get(phase, 0) + len(attacks)
         self._played += len(attacks)
         if kept is None:
-            self._balance.tell(attacks)
+            self._balance.tell(attacks, self._view.utilities(self._balance.coverage) / self._width)
             if self._balance.finished:
                 self._open()
             return
@@ -262,7 +267,7 @@ class CoverageLearner:
         search = self._search
         covered = np.maximum(0.0, search.low - _BELOW)
         worth = np.where(search.seen, search.loss + search.relief * covered, -np.inf)
-        firm = np.where(search.low >= _BELOW, worth, -np.inf)
+        firm = np.where(search.low >= _WORTH, worth, -np.inf)
         y = int(np.argmax(firm if np.isfinite(firm).any() else worth))
         self._approach.start(float(search.low[y]))
         self._commitment = search.commitment(y, self._approach.coverage)
@@ -288,8 +293,11 @@ class CoverageLearner:
         counts = np.bincount(attacks, minlength=len(kept.strategy)).astype(np.float64)
         shares = counts / len(attacks)
         # Attacks on targets that are worth as much are no reason to retreat.
-        worse = self._view.utilities(kept.strategy) < kept.value - 0.01 * self._width
+        utilities = self._view.utilities(kept.strategy)
+        worse = utilities < kept.value - 0.01 * self._width
         wrong = float(shares[worse].sum())
+        earned = float(utilities @ shares)
+        self._earned += (earned - self._earned) / min(self._approach.blocks + 1, _RECENT)
         if wrong <= 0.5:
             self._clean += len(attacks)
             self._falls = 0
@@ -314,12 +322,15 @@ class CoverageLearner:
         self._commitment = self._search.commitment(target, moved)
 
     def _turned(self, kept: Commitment, held: float) -> int:
-        """Return the target to be attacked: another one if it promises clearly more."""
+        """Return the target to be attacked: another one if it promises clearly more.
+
+        More than the attacked one is worth, or than is earned with it, strayed attacks included.
+        """
         left = self._horizon - self._played
         if self._approach.blocks < _SHOWN or left < _TO_GO * self._horizon:
             return kept.response
-        rival = self._search.rival(kept.response, held, _BELOW)
-        worth = kept.value + _PROMISE * self._width
+        rival = self._search.rival(kept.response, held, _BELOW, _WORTH)
+        worth = min(kept.value + _PROMISE * self._width, self._earned + _EARNED * self._width)
         return rival.response if rival is not None and rival.value > worth else kept.response
 
     def _settle(self, kept: Commitment, share: float) -> None:
@@ -372,6 +383,7 @@ class CoverageLearner:
                 self._opened,
             ],
             "settling": self._settling,
+            "earned": self._earned,
             "approach": self._approach.state(),
             "proof": None if self._proof is None else [self._proof[0].copy(), self._proof[1]],
             "rounds": dict(self._rounds),
@@ -390,7 +402,7 @@ class CoverageLearner:
         self._timing.constant = state["constant"]
         numbers = state["numbers"]
         self._played, self._questions, self._clean, self._falls, self._opened = numbers
-        self._settling = state["settling"]
+        self._settling, self._earned = state["settling"], state["earned"]
         self._approach.restore(state["approach"])
         proof = state["proof"]
         self._proof = None if proof is None else (proof[0].copy(), proof[1])

@@ -192,18 +192,19 @@ class CoverageSearch:
         """Remember that a target was attacked for long, and no more often when covered more."""
         self.kept[target] = covered
 
-    def rival(self, target: int, held: float, below: float) -> Commitment | None:
+    def rival(self, target: int, held: float, below: float, worth: float) -> Commitment | None:
         """Return the best commitment to another target than the one that is attacked.
 
         The attacked one is held at ``held``. How far below its bound that is (at least ``below``)
         the others must stay too: it is what the attacker's errors ask for, or how wrong bounds are.
-        One that was left before promises no more than it kept.
+        One that was left before promises no more than it kept, and one whose bound is below
+        ``worth`` nothing: it may not be worth an attack at all.
         """
         below = max(below, float(self.low[target]) - held)
         likely = self.likely
         covered = np.clip(likely - below, 0.0, self.kept)
         promised = np.where(
-            self.seen & (likely > below), self.loss + self.relief * covered, -np.inf
+            self.seen & (likely >= worth), self.loss + self.relief * covered, -np.inf
         )
         promised[target] = -np.inf
         z = int(np.argmax(promised))
