@@ -11,7 +11,7 @@ BLOCKS = 200
 BALANCED = 0.3
 
 
-@pytest.mark.parametrize("limit", [0.26, 0.28, 0.3, 0.31])
+@pytest.mark.parametrize("limit", [0.26, 0.28, 0.3, 0.31, 0.33])
 def test_it_stops_below_what_an_exact_attacker_bears(limit: float) -> None:
     approach = CoverageApproach()
     approach.start(BALANCED)
@@ -24,6 +24,18 @@ def test_it_stops_below_what_an_exact_attacker_bears(limit: float) -> None:
     late = held[BLOCKS // 2 :]
     assert np.ptp(late) == 0
     assert limit - 0.03 < late[0] <= limit
+
+
+def test_it_holds_where_the_balance_was_far_overestimated() -> None:
+    approach = CoverageApproach()
+    approach.start(BALANCED)
+    held = np.empty(BLOCKS)
+    for block in range(BLOCKS):
+        held[block] = approach.coverage
+        approach.move(float(held[block] > BALANCED - 0.1), 1 / BLOCKS)
+    late = held[BLOCKS // 2 :]
+    assert np.ptp(late) == 0
+    assert BALANCED - 0.13 < late[0] <= BALANCED - 0.1
 
 
 def test_strayed_attacks_of_the_beginning_are_forgotten() -> None:
@@ -46,6 +58,15 @@ def test_it_holds_still_where_the_attacker_began_to_leave() -> None:
     again.restore(approach.state())
     for _ in range(BLOCKS // 2):
         assert approach.move(0.2, 1 / BLOCKS) == again.move(0.2, 1 / BLOCKS) == held
+
+
+def test_it_waits_to_see_whether_the_attacker_comes_back() -> None:
+    approach = CoverageApproach()
+    approach.start(BALANCED)
+    first = approach.move(0.4, 1 / BLOCKS)
+    assert first < BALANCED - 0.08
+    assert approach.move(0.4, 1 / BLOCKS) == first
+    assert approach.move(0.4, 1 / BLOCKS) < first
 
 
 def test_coverage_stays_a_probability() -> None:

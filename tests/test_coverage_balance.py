@@ -35,27 +35,30 @@ def lacking(star: FloatArray, coverage: FloatArray) -> float:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_is_lacking_falls_at_every_attack_and_ends_small(seed: int) -> None:
+@pytest.mark.parametrize("dear", [False, True])
+def test_what_is_lacking_falls_at_every_attack_and_ends_small(seed: int, dear: bool) -> None:
     """D = Σ(c* − c)⁺ falls by a step over n where the attacked one lacks a step, and ends small."""
     n = 3 + seed % 6
     game = generators.security(n, 1, seed)
     star = equaliser(game)
     rounds = 1500
     balance = CoverageBalance(n, 1.0, rounds)
+    worth = np.random.default_rng(seed).random(n) if dear else None
+    shortest, longest = (0.2, 4.0) if dear else (1.0, 1.0)  # of the usual step
     for _ in range(rounds):
         before = lacking(star, balance.coverage)
         attacked = int(np.argmax(game.agent_view.utilities(balance.coverage)))
         lacks = star[attacked] - balance.coverage[attacked]
         assert lacks >= -1e-9
-        balance.tell(np.array([attacked]))
+        balance.tell(np.array([attacked]), worth)
         step = balance.step(balance.played)
         after = lacking(star, balance.coverage)
         assert balance.coverage.sum() == pytest.approx(1.0)
-        assert after <= before + step + 1e-9
-        if lacks >= step:
-            assert after <= before - step / n + 1e-9
+        assert after <= before + longest * step + 1e-9
+        if lacks >= longest * step:
+            assert after <= before - shortest * step / n + 1e-9
     assert balance.finished
-    assert lacking(star, balance.coverage) <= n * balance.step(rounds)
+    assert lacking(star, balance.coverage) <= n * longest * balance.step(rounds)
     assert np.abs(balance.estimate - star).max() < 0.02
 
 
@@ -72,6 +75,23 @@ def test_a_calibrated_attacker_is_balanced_too(resources: int) -> None:
             balance.tell(np.asarray(answers, dtype=np.int64))
         errors.append(np.abs(balance.estimate - equaliser(game)).max())
     assert np.mean(errors) < 0.03
+
+
+def test_attacks_that_cost_more_are_fewer() -> None:
+    """Against a calibrated attacker too, and what is found is the balance all the same."""
+    costs = {False: 0.0, True: 0.0}
+    for seed in range(4):
+        game = generators.security(6, 1, seed).normalised()
+        for dear in costs:
+            balance = CoverageBalance(6, 1.0, 1000)
+            agent = sc.agents.Calibrated(game.agent_view, seed=seed)
+            while not balance.finished:
+                worth = game.principal_view.utilities(balance.coverage)
+                attacks = np.asarray(agent.respond(Block(balance.coverage, 10)).responses)
+                costs[dear] += float((sc.solve(game).value - worth[attacks]).sum())
+                balance.tell(attacks, worth if dear else None)
+            assert np.abs(balance.estimate - equaliser(game)).max() < 0.06
+    assert costs[True] < 0.7 * costs[False]
 
 
 def test_levels_spend_all_and_stay_inside() -> None:

@@ -220,7 +220,7 @@ def test_a_rival_promises_no_more_than_the_optimum() -> None:
             search.tell(question.strategy, oracle(question.strategy).response)
         y, value = search.best, sc.solve(game).value
         held = float(search.low[y]) - 0.03
-        rival = search.rival(y, held, 0.02)
+        rival = search.rival(y, held, 0.02, 0.02)
         if rival is None:
             continue
         found += 1
@@ -229,11 +229,33 @@ def test_a_rival_promises_no_more_than_the_optimum() -> None:
         assert rival.value <= value + 1e-9
         assert rival.strategy[z] <= search.low[z] - 0.03 + 1e-12
         kept = float(rival.strategy[z]) / 2
-        search.leave(z, kept)
-        again = search.rival(y, held, 0.02)
+        search.leave(z, kept, value)
+        again = search.rival(y, held, 0.02, 0.02)
         assert again is not None
         assert again.response != z or again.strategy[z] <= kept + 1e-12
     assert found > 30
+
+
+@pytest.mark.parametrize("seed", [4, 22])
+def test_a_target_whose_strayed_attacks_cost_too_much_is_left(seed: int) -> None:
+    """It keeps its promise where it is attacked; what strays costs more than another promises."""
+    game = generators.security(6, 1, seed).normalised()
+    worst = int(np.argmin(game.principal_view.offsets))
+    learner = CoverageLearner(game.principal_view, 20_000)
+    meant: list[int] = []
+    played = 0
+    while played < 20_000:
+        block = learner.commit()
+        attacked = int(np.argmax(game.agent_view.utilities(block.strategy)))
+        answers = np.full(block.rounds, attacked, dtype=np.int64)
+        y = learner.result.response
+        if y is not None:
+            meant.append(y)
+            if y == meant[0]:
+                answers[::5] = answers[1::5] = worst
+        learner.observe(answers)
+        played += block.rounds
+    assert meant[-1] != meant[0]
 
 
 def test_leaning_moves_coverage_to_where_attacks_stray_and_proves_nothing() -> None:

@@ -177,9 +177,23 @@ BREAKS = [
     Break(
         "security: coverage moves to targets that were not attacked",
         "principals/coverage_balance.py",
-        "self.step(self.played) * counts",
-        "self.step(self.played) * (len(attacks) - counts)",
+        "self.step(self.played) * lengths * counts",
+        "self.step(self.played) * lengths * (len(attacks) - counts)",
         "test_coverage_balance.py::test_what_is_lacking_falls_at_every_attack_and_ends_small",
+    ),
+    Break(
+        "security: longer steps for attacks that cost less",
+        "principals/coverage_balance.py",
+        "float(worth[self.seen].max()) - worth)",
+        "worth - float(worth[self.seen].min()))",
+        "test_coverage_balance.py::test_attacks_that_cost_more_are_fewer",
+    ),
+    Break(
+        "security: a target is never left for what strays from it",
+        "principals/coverage_learner.py",
+        "_PROMISE, _EARNED, _TO_GO = 0.01, 0.05, 0.25",
+        "_PROMISE, _EARNED, _TO_GO = 0.01, 9.0, 0.25",
+        "test_security_play.py::test_a_target_whose_strayed_attacks_cost_too_much_is_left",
     ),
     Break(
         "security: a commitment that goes on where its attacker began to leave",

@@ -316,7 +316,7 @@ class CoverageLearner:
         moved = self._approach.move(wrong, len(attacks) / self._horizon)
         target = self._turned(kept, held)
         if target != kept.response:
-            self._search.leave(kept.response, held)
+            self._search.leave(kept.response, held, self._earned)
             self._approach.start(float(self._search.likely[target]))
             moved = self._approach.coverage
         self._commitment = self._search.commitment(target, moved)

@@ -188,9 +188,14 @@ class CoverageSearch:
         """What is proven for each target, or less where no attacks stray to it."""
         return np.minimum(self.low, self.low + self.lean)
 
-    def leave(self, target: int, covered: float) -> None:
-        """Remember that a target was attacked for long, and no more often when covered more."""
-        self.kept[target] = covered
+    def leave(self, target: int, covered: float, earned: float) -> None:
+        """Remember that no more was ``earned`` with a target for long, and how it was covered.
+
+        It promises no more from now on, unless that is less than it is worth when uncovered.
+        """
+        relief = float(self.relief[target])
+        worth = (earned - float(self.loss[target])) / relief if relief > 0 else covered
+        self.kept[target] = max(0.0, min(covered, worth))
 
     def rival(self, target: int, held: float, below: float, worth: float) -> Commitment | None:
         """Return the best commitment to another target than the one that is attacked.
