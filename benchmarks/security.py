@@ -2,7 +2,7 @@
 
 Run it with ``python -m benchmarks security``; ``docs/security.md`` says what its columns mean. The
 families are those of ``near_equal_security`` and ``security``, with one resource where learned.
-``python -m benchmarks.security 12`` prints the learning of the games from seed 12 on.
+``python -m benchmarks.security 72`` prints the learning of the games from seed 72 on.
 """
 
 from __future__ import annotations
