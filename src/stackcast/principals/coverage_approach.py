@@ -1,7 +1,8 @@
 """How closely the coverage of an attacked target may come to what the attacker bears.
 
-A calibrated attacker carries errors from before, in the bin of every target, and attacks of those
-bins pay them off: each by about as much as the commitment lies inside the region of its target. So
+The picture behind it, which no theorem states and only the benchmark speaks for: a calibrated
+attacker carries errors from before, in the bin of every target, and attacks of those bins pay them
+off: each by about as much as the commitment lies inside the region of its target. So
 attacks stray often at first, whatever the commitment. Deep inside they are few, because each pays
 off much; once they are paid off, little depth is enough. A commitment that jumps makes new errors.
 Hence: begin deep, come closer smoothly, stop where the attacker leaves, and then hold still.

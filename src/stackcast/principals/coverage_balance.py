@@ -9,7 +9,7 @@ more. Where y lacks less than a step, D rises by no more than a step.
 
 That holds whatever η is, so it may depend on y. Where coverage stands still on average, every
 target gains as much as it loses, hence attacks are as 1/η: with longer steps for targets whose
-attacks are dear, most attacks go to those where they cost little, and so does what is learnt.
+attacks are dear, most attacks go to those where they cost little.
 
 An attacker who forecasts coverage errs, and lags behind; but its errors have no preferred sign for
 long, and the mean of the coverage over the rounds evens them out. Where questions wait until each
