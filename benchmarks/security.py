@@ -190,5 +190,5 @@ def _parts(game: sc.SecurityGame, learner: CoverageLearner, seed: int) -> dict[s
 
 
 if __name__ == "__main__":
-    for line in learning(int(sys.argv[1])):
+    for line in learning(int(sys.argv[1]) if len(sys.argv) > 1 else 0):
         print(line, flush=True)

@@ -203,6 +203,13 @@ BREAKS = [
         "test_coverage_approach.py::test_it_holds_still_where_the_attacker_began_to_leave",
     ),
     Break(
+        "security: as patient where depth is cheap as where it is dear",
+        "principals/coverage_approach.py",
+        "_PATIENCE * worth",
+        "_LONGEST",
+        "test_coverage_approach.py::test_it_is_patient_where_depth_is_dear",
+    ),
+    Break(
         "continuous: the audit's bound without √m",
         "auditing/continuous.py",
         "utility_in_strategy * math.sqrt(game.space.dimension)",

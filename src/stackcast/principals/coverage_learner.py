@@ -48,7 +48,7 @@ _BELOW = 0.03
 _WORTH = 0.02
 #: The share of the horizon after which the commitment is settled and certified: the second one if
 #: most attacks go elsewhere (to targets worth as much), because they are slow to come.
-_LATE, _SLOW = 0.85, 0.7
+_LATE, _SLOW = 0.9, 0.7
 #: The share of attacks as they should be that is worth asking for a certificate.
 _FIRM = 0.75
 #: A certificate is given up if a smaller share of attacks is as it should be for a block.
@@ -269,9 +269,13 @@ class CoverageLearner:
         worth = np.where(search.seen, search.loss + search.relief * covered, -np.inf)
         firm = np.where(search.low >= _WORTH, worth, -np.inf)
         y = int(np.argmax(firm if np.isfinite(firm).any() else worth))
-        self._approach.start(float(search.low[y]))
-        self._commitment = search.commitment(y, self._approach.coverage)
+        self._commitment = search.commitment(y, self._approached(y, float(search.low[y])))
         self._settling = math.nan
+
+    def _approached(self, target: int, balanced: float) -> float:
+        """Begin the way to the balance of a target; return its coverage at first."""
+        self._approach.start(balanced, float(self._search.relief[target]) / self._width)
+        return self._approach.coverage
 
     # The commitment, watched ----------------------------------------------------------------
 
@@ -317,8 +321,7 @@ class CoverageLearner:
         target = self._turned(kept, held)
         if target != kept.response:
             self._search.leave(kept.response, held, self._earned)
-            self._approach.start(float(self._search.likely[target]))
-            moved = self._approach.coverage
+            moved = self._approached(target, float(self._search.likely[target]))
         self._commitment = self._search.commitment(target, moved)
 
     def _turned(self, kept: Commitment, held: float) -> int:
