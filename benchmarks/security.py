@@ -26,9 +26,9 @@ from stackcast.protocol import Block
 #: Questions that Clinch needs with exact answers, to 1e-8.
 CLINCH = {5: 84, 8: 139, 100: 1834}
 HORIZON = 100_000
-GAMES = 12
+GAMES = 24
 #: No setting of the learner was chosen on the games from this seed on.
-HELD = 300
+HELD = 1000
 
 
 def main() -> dict[str, Any]:

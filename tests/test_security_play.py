@@ -220,7 +220,7 @@ def test_a_rival_promises_no_more_than_the_optimum() -> None:
             search.tell(question.strategy, oracle(question.strategy).response)
         y, value = search.best, sc.solve(game).value
         held = float(search.low[y]) - 0.03
-        rival = search.rival(y, held, 0.02, 0.02)
+        rival = search.rival(y, held, 0.02)
         if rival is None:
             continue
         found += 1
@@ -230,7 +230,7 @@ def test_a_rival_promises_no_more_than_the_optimum() -> None:
         assert rival.strategy[z] <= search.low[z] - 0.03 + 1e-12
         kept = float(rival.strategy[z]) / 2
         search.leave(z, kept, value)
-        again = search.rival(y, held, 0.02, 0.02)
+        again = search.rival(y, held, 0.02)
         assert again is not None
         assert again.response != z or again.strategy[z] <= kept + 1e-12
     assert found > 30

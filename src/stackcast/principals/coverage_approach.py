@@ -33,7 +33,7 @@ _CALM = 0.12
 #: Its patience in shares of the horizon: this much of what full coverage of the target is worth, in
 #: shares of the width of the payoffs, within limits. Staying early costs depth and saves strayed
 #: attacks.
-_PATIENCE, _SHORTEST, _LONGEST = 0.5, 0.05, 0.35
+_PATIENCE, _SHORTEST, _LONGEST = 0.4, 0.05, 0.35
 #: The same for one who has left altogether: answers that are exact need no second look.
 _EXACT = 0.1
 

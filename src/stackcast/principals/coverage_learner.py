@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 _CONSTANT, _LARGEST_CONSTANT = 0.01, 1.0
 #: Rounds of exploration for each target, at most this part of the horizon, in blocks of so many.
 _ROUNDS, _PART, _PIECE = 67, 20, 10
-#: How far below its balanced coverage a target is valued.
-_BELOW = 0.03
 #: The balanced coverage of a target from which on it is known to be worth an attack.
 _WORTH = 0.02
 #: The share of the horizon after which the commitment is settled and certified: the second one if
@@ -58,7 +56,7 @@ _INWARDS = 0.01
 #: A share of attacks as they should be that grows by so much from block to block is left to grow.
 _COMING = 0.05
 #: How far a commitment leans for each strayed attack, over the rounds since the search was opened.
-_LEANING = 4.0
+_LEANING = 8.0
 #: Rounds of a block, if the horizon is long.
 _ROUNDS_OF_BLOCK = 500
 #: Rounds of a block after which it is given up if no larger share of attacks is as it should be.
@@ -265,8 +263,7 @@ class CoverageLearner:
         """Commit to the best of what exploration found."""
         self._search.adopt(self._balance.estimate, self._balance.seen)
         search = self._search
-        covered = np.maximum(0.0, search.low - _BELOW)
-        worth = np.where(search.seen, search.loss + search.relief * covered, -np.inf)
+        worth = np.where(search.seen, search.loss + search.relief * search.low, -np.inf)
         firm = np.where(search.low >= _WORTH, worth, -np.inf)
         y = int(np.argmax(firm if np.isfinite(firm).any() else worth))
         self._commitment = search.commitment(y, self._approached(y, float(search.low[y])))
@@ -332,7 +329,7 @@ class CoverageLearner:
         left = self._horizon - self._played
         if self._approach.blocks < _SHOWN or left < _TO_GO * self._horizon:
             return kept.response
-        rival = self._search.rival(kept.response, held, _BELOW, _WORTH)
+        rival = self._search.rival(kept.response, held, _WORTH)
         worth = min(kept.value + _PROMISE * self._width, self._earned + _EARNED * self._width)
         return rival.response if rival is not None and rival.value > worth else kept.response
 

@@ -197,15 +197,15 @@ class CoverageSearch:
         worth = (earned - float(self.loss[target])) / relief if relief > 0 else covered
         self.kept[target] = max(0.0, min(covered, worth))
 
-    def rival(self, target: int, held: float, below: float, worth: float) -> Commitment | None:
+    def rival(self, target: int, held: float, worth: float) -> Commitment | None:
         """Return the best commitment to another target than the one that is attacked.
 
-        The attacked one is held at ``held``. How far below its bound that is (at least ``below``)
-        the others must stay too: it is what the attacker's errors ask for, or how wrong bounds are.
-        One that was left before promises no more than it kept, and one whose bound is below
-        ``worth`` nothing: it may not be worth an attack at all.
+        The attacked one is held at ``held``. If that is below its bound, the others must stay as far
+        below theirs: it is what the attacker's errors ask for, or how wrong bounds are. One that
+        was left before promises no more than it kept, and one whose bound is below ``worth``
+        nothing: it may not be worth an attack at all.
         """
-        below = max(below, float(self.low[target]) - held)
+        below = max(0.0, float(self.low[target]) - held)
         likely = self.likely
         covered = np.clip(likely - below, 0.0, self.kept)
         promised = np.where(
