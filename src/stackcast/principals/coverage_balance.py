@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _GAIN, _HEAD_START = 3.0, 0.25
 #: Steps are as the root of what attacks cost beside those on the best target, and of this much;
 #: they are so many times the usual step at most.
-_DEAR, _LONGEST = 0.02, 4.0
+_DEAR, _LONGEST = 0.05, 4.0
 
 
 class CoverageBalance:
