@@ -200,9 +200,9 @@ class CoverageSearch:
     def rival(self, target: int, held: float, worth: float) -> Commitment | None:
         """Return the best commitment to another target than the one that is attacked.
 
-        The attacked one is held at ``held``. If that is below its bound, the others must stay as far
-        below theirs: it is what the attacker's errors ask for, or how wrong bounds are. One that
-        was left before promises no more than it kept, and one whose bound is below ``worth``
+        The attacked one is held at ``held``. If that is below its bound, the others must stay as
+        far below theirs: it is what the attacker's errors ask for, or how wrong bounds are. One
+        that was left before promises no more than it kept, and one whose bound is below ``worth``
         nothing: it may not be worth an attack at all.
         """
         below = max(0.0, float(self.low[target]) - held)
