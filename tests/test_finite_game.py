@@ -95,6 +95,14 @@ def test_games_can_be_copied_and_sent_to_another_process() -> None:
     assert pickle.loads(pickle.dumps(game)) == game
 
 
+def test_complaints_can_be_sent_to_another_process() -> None:
+    complaint = sc.InputError("horizon", "a whole number of at least 1", "0")
+    received = pickle.loads(pickle.dumps(complaint))
+    assert isinstance(received, sc.InputError)
+    assert str(received) == str(complaint)
+    assert received.field == "horizon"
+
+
 def test_utilities_are_expectations() -> None:
     game = sc.FiniteGame(**{**FIELDS, "constraints": []})
     np.testing.assert_allclose(game.principal_utilities([0.25, 0.75]), [0.25, 2.25])

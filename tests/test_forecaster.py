@@ -80,6 +80,7 @@ BINNINGS: dict[str, tuple[Any, StrategySpace | None]] = {
         None,
     ),
     "capped simplex": (BestResponseBinning(some_game(4, 3).agent_view), capped_simplex(4, 0.4)),
+    "twelve actions": (BestResponseBinning(some_game(12, 4).agent_view), None),
 }
 
 
@@ -166,11 +167,25 @@ def test_player_two_holds_nature_to_epsilon_in_every_round(name: str) -> None:
             b_eq=s.equality_bounds,
             bounds=(None, None),
         )
-        epsilon = forecaster.accuracy / t**0.5  # every space here is one wide or narrower
+        # Every space here is one wide or narrower.
+        epsilon = forecaster.accuracy * min(1.0, 4.0 / m) / t**0.5
         assert best.fun is not None
         assert -best.fun - constant <= epsilon + 1e-9
         forecaster.observe(outcome)
     assert forecaster.statistics["misses"] == 0
+
+
+def test_many_coordinates_are_forecast_as_sharply_as_few() -> None:
+    """A fixed coverage that makes all targets equal: the error over all time, of any bin."""
+    worst = {}
+    for n in (4, 8):
+        attacker = sc.games.generators.near_equal_security(n, 0).agent_view
+        forecaster = AdaptiveForecaster(BestResponseBinning(attacker))
+        made = forecaster.run((np.full(n, 1 / n), 4000))
+        errors = np.zeros((n, n))
+        np.add.at(errors, made.bins, 1 / n - made.forecasts)
+        worst[n] = np.abs(errors).max() / 4000**0.5
+    assert worst[8] <= worst[4]
 
 
 def test_two_point_formula_agrees_with_the_general_solver() -> None:

@@ -346,6 +346,13 @@ BREAKS = [
         "test_campaigns.py::test_a_correction_counts_later_or_not_at_all",
     ),
     Break(
+        "forecaster: the accuracy of few dimensions in many",
+        "calibration/forecaster.py",
+        "_FEW_DIMENSIONS = 4\n",
+        "_FEW_DIMENSIONS = 100\n",
+        "test_forecaster.py::test_many_coordinates_are_forecast_as_sharply_as_few",
+    ),
+    Break(
         "campaigns: rounds of another strategy taken for an answer",
         "campaigns/campaign.py",
         "            as_asked = distance <= CLOSE",

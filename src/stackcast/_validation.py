@@ -41,6 +41,10 @@ class InputError(ValueError):
         super().__init__(f"{field}: expected {expected}, found {found}.")
         self.field, self.expected, self.found = field, expected, found
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:
+        """Let other processes raise it: an exception is copied by its message alone."""
+        return InputError, (self.field, self.expected, self.found)
+
     def inside(self, place: str) -> InputError:
         """Return the same complaint with the file or table named in front of the field."""
         return InputError(f"{place}: {self.field}", self.expected, self.found)

@@ -61,6 +61,10 @@ if TYPE_CHECKING:
 
 _KIND = "forecaster"
 
+#: The accuracy is that of so many dimensions. In more, coordinates are smaller on average (those of
+#: a strategy sum to 1), and what is small beside them must be smaller too.
+_FEW_DIMENSIONS = 4
+
 
 class AdaptiveForecaster:
     """Forecasts of a sequence of outcomes that are calibrated to a binning on every interval.
@@ -82,7 +86,8 @@ class AdaptiveForecaster:
     seed : int
         Forecasts are drawn from a mixture; the seed fixes the draws.
     accuracy : float
-        Player 2's mixture in round t is optimal within ``accuracy``/√t times the widest coordinate.
+        Player 2's mixture in round t is optimal within ``accuracy``/√t times the widest coordinate;
+        in m > 4 dimensions within 4/m of that.
 
     Examples
     --------
@@ -270,7 +275,8 @@ class AdaptiveForecaster:
 
     @property
     def _epsilon(self) -> float:
-        return self.accuracy * self._per / 2.0
+        few = min(1.0, _FEW_DIMENSIONS / self.space.dimension)
+        return self.accuracy * few * self._per / 2.0
 
     def _compiled_rounds(
         self, binning: CompiledBinning, outcomes: FloatArray, ids: IntArray, bins: IntArray
