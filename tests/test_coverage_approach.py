@@ -85,8 +85,8 @@ def test_it_is_patient_where_depth_is_dear() -> None:
         approach = CoverageApproach()
         approach.start(BALANCED, worth)
         for block in range(BLOCKS):
-            approach.move(0.3 if block == BLOCKS // 8 else 0.05, 1 / BLOCKS)
-            if block == BLOCKS // 8:
+            approach.move(0.3 if block == BLOCKS // 12 else 0.05, 1 / BLOCKS)
+            if block == BLOCKS // 12:
                 held[worth] = approach.coverage
         came_closer = approach.coverage > held[worth]
         assert came_closer == (worth > 0.5)

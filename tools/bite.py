@@ -206,7 +206,7 @@ BREAKS = [
         "security: as patient where depth is cheap as where it is dear",
         "principals/coverage_approach.py",
         "_PATIENCE * worth",
-        "_LONGEST",
+        "_PATIENCE",
         "test_coverage_approach.py::test_it_is_patient_where_depth_is_dear",
     ),
     Break(

@@ -31,9 +31,9 @@ _BACK, _ALTOGETHER, _LESS = 0.015, 0.9, 0.005
 #: what strays before are old errors.
 _CALM = 0.12
 #: Its patience in shares of the horizon: this much of what full coverage of the target is worth, in
-#: shares of the width of the payoffs, within limits. Staying early costs depth and saves strayed
-#: attacks.
-_PATIENCE, _SHORTEST, _LONGEST = 0.4, 0.05, 0.35
+#: shares of the width of the payoffs, but some at least. Staying early costs depth and saves
+#: strayed attacks.
+_PATIENCE, _SHORTEST = 0.2, 0.05
 #: The same for one who has left altogether: answers that are exact need no second look.
 _EXACT = 0.1
 
@@ -51,7 +51,7 @@ class CoverageApproach:
         less, the sooner it stays where it is.
         """
         self._balanced, self._below = balanced, min(_DEEP, balanced)
-        self._patience = min(_LONGEST, max(_SHORTEST, _PATIENCE * worth))
+        self._patience = max(_SHORTEST, _PATIENCE * worth)
         self._calm = self._waiting = self._holding = False
         self._elapsed = 0.0
         self.blocks = 0

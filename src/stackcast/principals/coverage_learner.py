@@ -43,7 +43,7 @@ _CONSTANT, _LARGEST_CONSTANT = 0.01, 1.0
 #: Rounds of exploration for each target, at most this part of the horizon, in blocks of so many.
 _ROUNDS, _PART, _PIECE = 67, 20, 10
 #: The balanced coverage of a target from which on it is known to be worth an attack.
-_WORTH = 0.02
+_WORTH = 0.005
 #: The share of the horizon after which the commitment is settled and certified: the second one if
 #: most attacks go elsewhere (to targets worth as much), because they are slow to come.
 _LATE, _SLOW = 0.9, 0.7
