@@ -63,7 +63,7 @@ _KIND = "forecaster"
 
 #: The accuracy is that of so many dimensions. In more, coordinates are smaller on average (those of
 #: a strategy sum to 1), and what is small beside them must be smaller too.
-_FEW_DIMENSIONS = 4
+_FEW_DIMENSIONS = 5
 
 
 class AdaptiveForecaster:
@@ -87,7 +87,7 @@ class AdaptiveForecaster:
         Forecasts are drawn from a mixture; the seed fixes the draws.
     accuracy : float
         Player 2's mixture in round t is optimal within ``accuracy``/√t times the widest coordinate;
-        in m > 4 dimensions within 4/m of that.
+        in m > 5 dimensions within 5/m of that.
 
     Examples
     --------
