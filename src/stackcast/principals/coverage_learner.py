@@ -50,7 +50,7 @@ _LATE, _SLOW = 0.85, 0.7
 #: The share of attacks as they should be that is worth asking for a certificate.
 _FIRM = 0.75
 #: A certificate is given up if a smaller share of attacks is as it should be for a block.
-_REFUSED = 0.7
+_REFUSED = 0.6
 #: How far the commitment moves inwards for a certificate, at least.
 _INWARDS = 0.01
 #: A share of attacks as they should be that grows by so much from block to block is left to grow.
