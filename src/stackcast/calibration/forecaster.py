@@ -62,8 +62,10 @@ if TYPE_CHECKING:
 _KIND = "forecaster"
 
 #: The accuracy is that of so many dimensions. In more, coordinates are smaller on average (those of
-#: a strategy sum to 1), and what is small beside them must be smaller too.
+#: a strategy sum to 1), and what is small beside them must be smaller too; down to this share of
+#: it, beyond which rounds would take long.
 _FEW_DIMENSIONS = 5
+_SHARPEST = 0.25
 
 
 class AdaptiveForecaster:
@@ -87,7 +89,7 @@ class AdaptiveForecaster:
         Forecasts are drawn from a mixture; the seed fixes the draws.
     accuracy : float
         Player 2's mixture in round t is optimal within ``accuracy``/√t times the widest coordinate;
-        in m > 5 dimensions within 5/m of that.
+        in m > 5 dimensions within 5/m of that, but no less than a quarter.
 
     Examples
     --------
@@ -275,8 +277,8 @@ class AdaptiveForecaster:
 
     @property
     def _epsilon(self) -> float:
-        few = min(1.0, _FEW_DIMENSIONS / self.space.dimension)
-        return self.accuracy * few * self._per / 2.0
+        share = min(1.0, max(_SHARPEST, _FEW_DIMENSIONS / self.space.dimension))
+        return self.accuracy * share * self._per / 2.0
 
     def _compiled_rounds(
         self, binning: CompiledBinning, outcomes: FloatArray, ids: IntArray, bins: IntArray
