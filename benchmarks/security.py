@@ -28,7 +28,7 @@ CLINCH = {5: 84, 8: 139, 100: 1834}
 HORIZON = 100_000
 GAMES = 24
 #: No setting of the learner was chosen on the games from this seed on.
-HELD = 1000
+HELD = 2000
 
 
 def main() -> dict[str, Any]:

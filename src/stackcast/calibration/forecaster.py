@@ -14,15 +14,7 @@ from stackcast._state import (
     restored_generator,
     save_state,
 )
-from stackcast._validation import (
-    PROBABILITY_TOLERANCE,
-    InputError,
-    one_of,
-    real_number,
-    real_vector,
-    shown,
-    whole_number,
-)
+from stackcast._validation import InputError, one_of, real_number, shown
 from stackcast.calibration import _rounds
 from stackcast.calibration.binnings import Binning
 from stackcast.calibration.blocks import ForecastBlock
@@ -46,7 +38,7 @@ from stackcast.calibration.minimax import (
     new_nature,
     new_pool,
 )
-from stackcast.games import Ball
+from stackcast.calibration.outcomes import many_outcomes, one_outcome
 
 if TYPE_CHECKING:
     import os
@@ -55,7 +47,7 @@ if TYPE_CHECKING:
 
     from stackcast._validation import FloatArray
     from stackcast.calibration._weights import CompiledBinning
-    from stackcast.games import StrategySpace
+    from stackcast.games import Ball, StrategySpace
 
     IntArray = npt.NDArray[np.int64]
 
@@ -184,7 +176,7 @@ class AdaptiveForecaster:
 
     def observe(self, outcome: Any) -> None:
         """End the round with its outcome: a strategy of the space, or the number of an action."""
-        row = self._outcome(outcome)
+        row = one_outcome(self.space, outcome)
         self._decide()
         self._finish(row)
         self._clock[LOGGED] = self._clock[NEXT_ID]
@@ -198,7 +190,7 @@ class AdaptiveForecaster:
             A T×m array of outcomes, a vector of T action numbers, or ``(strategy, rounds)`` for the
             same strategy in each of ``rounds`` rounds.
         """
-        rows, rounds = self._outcomes(outcomes)
+        rows, rounds = many_outcomes(self.space, outcomes)
         self._make_room(rounds)
         ids, bins = np.empty(rounds, dtype=np.int64), np.empty(rounds, dtype=np.int64)
         first, pooled = int(self._clock[LOGGED]), int(self._clock[POOLED])
@@ -318,56 +310,6 @@ class AdaptiveForecaster:
                 raise InputError("space", "a bounded space with a strategy in it", "none")
             middle += point / (2 * m)
         return middle
-
-    def _outcome(self, outcome: Any) -> FloatArray:
-        if isinstance(outcome, int | np.integer) and self.space.kind == "simplex":
-            action = whole_number("outcome", outcome)
-            if action >= self.space.dimension:
-                raise InputError(
-                    "outcome", f"an action below {self.space.dimension}", shown(outcome)
-                )
-            vertex: FloatArray = np.eye(self.space.dimension)[action]
-            return vertex
-        row = real_vector("outcome", outcome, self.space.dimension)
-        checked: FloatArray = self._checked("outcome", np.array(row)[None, :])[0]
-        return checked
-
-    def _outcomes(self, outcomes: Any) -> tuple[FloatArray, int]:
-        if isinstance(outcomes, tuple) and len(outcomes) == 2 and np.ndim(outcomes[1]) == 0:
-            return self._outcome(outcomes[0])[None, :], whole_number("rounds", outcomes[1])
-        m = self.space.dimension
-        array = np.asarray(outcomes)
-        if array.ndim == 1 and array.dtype.kind in "iu" and self.space.kind == "simplex":
-            if array.size and not (array.min() >= 0 and array.max() < m):
-                raise InputError("outcomes", f"actions from 0 to {m - 1}", "another number")
-            return np.eye(m)[array], len(array)
-        if array.ndim != 2 or array.shape[1] != m or array.dtype.kind not in "biuf":
-            raise InputError(
-                "outcomes", f"a table with {m} columns of numbers", f"shape {array.shape}"
-            )
-        return self._checked("outcomes", array.astype(np.float64)), len(array)
-
-    def _checked(self, field: str, rows: FloatArray) -> FloatArray:
-        """Return outcomes that lie in the space, rounded back where they miss it by rounding."""
-        space = self.space
-        if isinstance(space, Ball):
-            return space.check_all(field, rows)
-        if space.kind == "simplex":
-            sums = rows.sum(axis=1)
-            good = (rows.min(axis=1) >= -PROBABILITY_TOLERANCE) & (
-                np.abs(sums - 1) <= PROBABILITY_TOLERANCE
-            )
-        else:
-            over = (rows @ space.inequality_rows.T - space.inequality_bounds).max(axis=1)
-            off = np.abs(rows @ space.equality_rows.T - space.equality_bounds)
-            good = np.maximum(over, off.max(axis=1, initial=0.0)) <= PROBABILITY_TOLERANCE
-        if not good.all():
-            wrong = int(np.argmin(good))
-            space.check(f"{field}, row {wrong + 1}" if len(rows) > 1 else field, rows[wrong])
-        if space.kind == "simplex" and ((sums != 1).any() or rows.min(initial=0.0) < 0):
-            rows = np.maximum(rows, 0.0)
-            rows /= rows.sum(axis=1, keepdims=True)
-        return rows
 
     def _decide(self) -> None:
         if self._clock[PENDING]:
