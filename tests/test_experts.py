@@ -38,7 +38,7 @@ def test_imbalance_equals_the_literal_algorithm(rule: Any, shared: bool) -> None
         else BestResponseBinning(sc.FiniteGame(rng.random((3, 2)), rng.random((3, 2))).agent_view)
     )
     n, m = binning.bins, 3
-    forecaster = AdaptiveForecaster(binning, starts=rule)
+    forecaster = AdaptiveForecaster(binning, method="sleeping", starts=rule)
     R: dict[Any, float] = {}
     C: dict[Any, float] = {}
     for t in range(1, 41):
@@ -66,7 +66,7 @@ def test_imbalance_equals_the_literal_algorithm(rule: Any, shared: bool) -> None
 
 def test_streaming_starts_cover_every_interval_with_few() -> None:
     binning = TentBinning([0.0, 1.0])
-    forecaster = AdaptiveForecaster(binning)
+    forecaster = AdaptiveForecaster(binning, method="sleeping")
     for t in range(1, 400):
         forecaster.forecast()
         starts = forecaster._experts.starts
@@ -82,7 +82,7 @@ def test_streaming_starts_cover_every_interval_with_few() -> None:
 
 def test_weights_do_not_overflow_and_recover_when_a_dominant_start_goes() -> None:
     binning = BestResponseBinning(sc.FiniteGame(np.eye(2), np.eye(2)).agent_view)
-    forecaster = AdaptiveForecaster(binning)
+    forecaster = AdaptiveForecaster(binning, method="sleeping")
     forecaster.run(([1.0, 0.0], 50))
     # A start with an enormous regret, as if its bets had always won, and one round to live.
     experts = forecaster._experts

@@ -139,7 +139,9 @@ def test_theorem_4_1_for_every_binning(name: str) -> None:
 def test_the_first_start_alone_is_calibrated_over_all_time() -> None:
     binning = BestResponseBinning(some_game(3, 3, 1).agent_view)
     for outcomes in hard_sequences(3, 2000).values():
-        forecasts = AdaptiveForecaster(binning, starts="first").run(outcomes).forecasts
+        forecasts = (
+            AdaptiveForecaster(binning, method="sleeping", starts="first").run(outcomes).forecasts
+        )
         errors = binning.weights(forecasts).T @ (outcomes - forecasts)
         assert np.abs(errors).max() <= (2000 * (np.log(9 * 2000) + np.log(2000))) ** 0.5
 
@@ -410,7 +412,9 @@ def test_streaming_starts_stay_within_twice_all_starts(size: tuple[int, int]) ->
                 worst_ratio(
                     binning,
                     outcomes,
-                    AdaptiveForecaster(binning, starts=starts, seed=seed).run(outcomes).forecasts,
+                    AdaptiveForecaster(binning, method="sleeping", starts=starts, seed=seed)
+                    .run(outcomes)
+                    .forecasts,
                 )
                 for starts in ("streaming", "all")
             )

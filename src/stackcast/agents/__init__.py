@@ -7,7 +7,7 @@ points in the group ``stackcast.agents``.
 
 from stackcast.agents.adaptive_hedge import AdaptiveHedge
 from stackcast.agents.blum_mansour import BlumMansour
-from stackcast.agents.calibrated import Calibrated, NonAdaptive
+from stackcast.agents.calibrated import Calibrated, NonAdaptive, SleepingCalibrated
 from stackcast.agents.continuous import ContinuousBestResponse, ContinuousCalibrated
 from stackcast.agents.follow_the_leader import FollowTheLeader
 from stackcast.agents.hedge import Hedge
@@ -27,6 +27,7 @@ _registry = Registry(
         "Lazy": Lazy,
         "NonAdaptive": NonAdaptive,
         "QuantalResponse": QuantalResponse,
+        "SleepingCalibrated": SleepingCalibrated,
     },
     {
         "ContinuousBestResponse": ContinuousBestResponse,
@@ -48,6 +49,7 @@ __all__ = [
     "Lazy",
     "NonAdaptive",
     "QuantalResponse",
+    "SleepingCalibrated",
     "continuous_names",
     "find",
     "make",

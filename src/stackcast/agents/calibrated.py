@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from stackcast._validation import one_of
 from stackcast.agents.base import Learner, fitting
@@ -12,6 +12,7 @@ from stackcast.protocol import Responses
 if TYPE_CHECKING:
     from stackcast._state import State
     from stackcast.agents.base import Feedback
+    from stackcast.calibration import Method, StartRule
     from stackcast.games import AgentView, TieRule
     from stackcast.protocol import Block
 
@@ -35,6 +36,11 @@ class Calibrated(Learner):
         Whether it learns from the strategy of a round or from an action drawn from it.
     ties : {"lowest", "random"}
         Which of several best responses to a forecast is played; the bins follow it.
+    method : {"betting", "sleeping"}
+        How its forecaster watches all intervals: by one bankroll, or by sleeping experts (the
+        paper to the letter); see :class:`~stackcast.calibration.AdaptiveForecaster`.
+    starts : {"streaming", "all", "first"}, optional
+        Which intervals sleeping experts watch from their beginning, by default "streaming".
 
     Examples
     --------
@@ -46,8 +52,6 @@ class Calibrated(Learner):
     True
     """
 
-    _starts: ClassVar[Any] = "streaming"
-
     def __init__(
         self,
         view: AgentView,
@@ -55,20 +59,28 @@ class Calibrated(Learner):
         seed: int = 0,
         feedback: Feedback = "strategy",
         ties: TieRule = "lowest",
+        method: Method = "betting",
+        starts: StartRule | None = None,
     ) -> None:
         super().__init__(view, seed=seed, feedback=feedback)
         self._ties = one_of("ties", ties, ("lowest", "random"))
         self._forecaster = AdaptiveForecaster(
             BestResponseBinning(view, ties),
             view.space if feedback == "strategy" else view.space.drawn,
-            starts=self._starts,
+            method=method,
+            starts=starts,
             seed=seed,
         )
 
     @property
     def settings(self) -> dict[str, Any]:
         """The name, the seed and the parameters of this agent."""
-        return {**super().settings, "ties": self._ties}
+        return {
+            **super().settings,
+            "ties": self._ties,
+            "method": self._forecaster.method,
+            "starts": self._forecaster.starts,
+        }
 
     def respond(self, block: Block) -> Responses:
         """Answer every round of the block, and learn from it."""
@@ -86,11 +98,60 @@ class Calibrated(Learner):
         self._forecaster.restore(memory["forecaster"])
 
 
+class SleepingCalibrated(Calibrated):
+    """The calibrated agent of the paper: its forecaster is one of sleeping experts.
+
+    The same as :class:`Calibrated` with ``method="sleeping"``, under a name of its own.
+
+    Parameters
+    ----------
+    view : AgentView
+        The agent's view of the game.
+    seed : int
+        The seed of its draws.
+    feedback : {"strategy", "action"}
+        Whether it learns from the strategy of a round or from an action drawn from it.
+    ties : {"lowest", "random"}
+        Which of several best responses to a forecast is played; the bins follow it.
+    starts : {"streaming", "all", "first"}
+        Which intervals are watched from their beginning; "all" is the paper to the letter.
+
+    Examples
+    --------
+    >>> import stackcast as sc
+    >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
+    >>> agent = SleepingCalibrated(game.agent_view, starts="all", seed=1)
+    >>> answers = agent.respond(sc.protocol.Block([0.3, 0.7], 1000)).responses
+    >>> bool((answers == 1).mean() > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        view: AgentView,
+        *,
+        seed: int = 0,
+        feedback: Feedback = "strategy",
+        ties: TieRule = "lowest",
+        starts: StartRule = "streaming",
+    ) -> None:
+        super().__init__(
+            view, seed=seed, feedback=feedback, ties=ties, method="sleeping", starts=starts
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The name, the seed and the parameters of this agent."""
+        settings = super().settings
+        del settings["method"]
+        return settings
+
+
 class NonAdaptive(Calibrated):
     """Best-responds to forecasts that are calibrated over the whole time, not on every interval.
 
-    The same as :class:`Calibrated` with the first start alone: the error over rounds 1..t falls as
-    √(log(k·m·t)/t), but after a long past a new strategy may be noticed late.
+    The same as :class:`Calibrated` with sleeping experts of the first start alone: the error over
+    rounds 1..t falls as √(log(k·m·t)/t), but after a long past a new strategy may be noticed late.
 
     Parameters
     ----------
@@ -113,4 +174,21 @@ class NonAdaptive(Calibrated):
     True
     """
 
-    _starts: ClassVar[Any] = "first"
+    def __init__(
+        self,
+        view: AgentView,
+        *,
+        seed: int = 0,
+        feedback: Feedback = "strategy",
+        ties: TieRule = "lowest",
+    ) -> None:
+        super().__init__(
+            view, seed=seed, feedback=feedback, ties=ties, method="sleeping", starts="first"
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The name, the seed and the parameters of this agent."""
+        settings = super().settings
+        del settings["method"], settings["starts"]
+        return settings

@@ -18,8 +18,9 @@ from stackcast.calibration.errors import (
     decision_bins,
     foster_vohra_score,
 )
+from stackcast.calibration.experts import StartRule
 from stackcast.calibration.explicit import outgoing_point, two_adjacent_points
-from stackcast.calibration.forecaster import AdaptiveForecaster
+from stackcast.calibration.forecaster import AdaptiveForecaster, Method
 from stackcast.calibration.profile import CalibrationProfile, WorstInterval, calibration_profile
 from stackcast.calibration.rates import AdaptiveRate, CustomRate, PowerRate, Rate
 from stackcast.calibration.recalibration import Recalibration, Recalibrator, recalibrate
@@ -39,10 +40,12 @@ __all__ = [
     "ForecastTable",
     "FunctionBinning",
     "GridBinning",
+    "Method",
     "PowerRate",
     "Rate",
     "Recalibration",
     "Recalibrator",
+    "StartRule",
     "TentBinning",
     "ThresholdBinning",
     "WorstInterval",

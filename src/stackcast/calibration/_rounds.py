@@ -3,6 +3,9 @@
 Round-by-round use and blocks run the same code in the same order, so that they agree bit for bit.
 Player 1's imbalance, the forecast, its bin and the random numbers of a round are all fixed by
 the time :func:`_draw` is done, before :func:`_finish` reads the outcome.
+
+The loop stops where it needs something from Python, says so in ``clock[STAGE]``, and goes on from
+there: the weights of a forecast where a binning is a Python function, or room for more bins.
 """
 
 from __future__ import annotations
@@ -12,21 +15,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stackcast._compiling import entry, inner, out_of_line
-from stackcast.calibration._weights import CompiledBinning, write_weights
+from stackcast.calibration import _bankroll
+from stackcast.calibration._bankroll import Bankroll
+from stackcast.calibration._weights import CELLS, FUNCTION, CompiledBinning, cell_of, write_weights
 from stackcast.calibration.experts import Experts, learn, wake, weigh
 from stackcast.calibration.minimax import (
     BIN,
     CHOSEN,
     GAMES,
+    GAMES_BEFORE,
     HOME,
     ID,
+    INSERTED,
     LOGGED,
+    MET,
     MISSES,
     NEXT_ID,
     PENDING,
     POOLED,
     REPEATS,
     ROUND,
+    STAGE,
     SUPPORT,
     USED,
     Nature,
@@ -45,8 +54,17 @@ if TYPE_CHECKING:
 #: How often Player 2 may enrich its pool in one round.
 INSERTIONS = 64
 
-# What a caller asks of `step`, in the order of a round.
-BEGIN, SEARCH, INSERT, PLACE, DRAW, FINISH = range(6)
+#: Against betting, no outcome gains more than this share of the largest imbalance either: in the
+#: first rounds c/t is large beside what little the bets hold (``python -m benchmarks.betting``: 0.1
+#: is as fast and worse on short intervals, 0.001 as good and up to five times as slow).
+SHARPNESS = 0.01
+
+#: Player 1's rule beside those of the sleeping experts.
+BETTING = 3
+
+# Why the loop stopped: at the end; for the weights of the request (or, on a line, for a point and
+# its weights); for room. Python answers the second by GIVEN.
+DONE, NEEDS_WEIGHTS, NEEDS_ROOM, GIVEN = range(4)
 
 
 @entry
@@ -55,12 +73,21 @@ def run_rounds(
     marks: FloatArray,
     starts: IntArray,
     seen: IntArray,
+    wealth: FloatArray,
+    tilts: FloatArray,
+    sizes: FloatArray,
+    priors: FloatArray,
+    first_sizes: IntArray,
+    banks: FloatArray,
+    bin_shares: FloatArray,
+    growth: FloatArray,
     forecasts: FloatArray,
     tags: IntArray,
     support: IntArray,
     shares: FloatArray,
     vertices: FloatArray,
     request: FloatArray,
+    cells: IntArray,
     kind: int,
     limits: FloatArray,
     budget: float,
@@ -82,45 +109,55 @@ def run_rounds(
     outcomes: FloatArray,
     ids: IntArray,
     bins: IntArray,
+    weights: FloatArray,
 ) -> FloatArray:
     """Play ``len(ids)`` rounds against the rows of ``outcomes`` (one row: the same every round).
 
     Fills ``ids`` and ``bins`` and returns a table that begins with the forecasts that were new, in
-    the order of their ids.
-    Without a round to play, the forecast of the coming round is fixed and nothing else happens.
-    ``uniforms`` are the random numbers: one for each forecast, two if bins are drawn as well.
+    the order of their ids. Without a round to play, the forecast of the coming round is fixed and
+    nothing else happens. ``uniforms`` are the random numbers: one for each forecast, two if bins
+    are drawn as well. ``weights`` are those of the request where Python was asked for them.
 
     The parts of the players come one by one because a call with plain arrays costs a tenth of one
     with named tuples.
     """
     experts = Experts(totals, marks, starts, seen)
-    pool = Pool(forecasts, tags, support, shares, vertices, request)
+    bankroll = Bankroll(wealth, tilts, sizes, priors, first_sizes, banks, bin_shares, growth)
+    pool = Pool(forecasts, tags, support, shares, vertices, request, cells)
     nature = Nature(kind, limits, budget, tableau, basis)
     binning = CompiledBinning(binning_kind, table, vector, tolerance, number)
     drawn = 0
     m = pool.request.size - 1
-    w = np.empty(pool.forecasts.shape[1] - m)
+    w = weights if binning.kind == FUNCTION else np.empty(pool.forecasts.shape[1] - m)
     first = clock[LOGGED]
     fresh = np.empty((16, m))
     for r in range(max(ids.size, 1)):
         if clock[PENDING] == 0:
-            wake(experts, clock[ROUND] + 1, rule)
-            weigh(experts, z)
-            if outgoing:
+            if clock[STAGE] != GIVEN:
+                if binning.kind == CELLS and clock[MET] + INSERTIONS > pool.cells.shape[0]:
+                    clock[STAGE] = NEEDS_ROOM
+                    break
+                if rule == BETTING:
+                    _bankroll.imbalance(bankroll, z)
+                else:
+                    wake(experts, clock[ROUND] + 1, rule)
+                    weigh(experts, z)
+            if outgoing and binning.kind != FUNCTION:
                 _outgoing(pool, clock, nature, binning, z)
+            elif outgoing:
+                if clock[STAGE] != GIVEN:
+                    clock[STAGE] = NEEDS_WEIGHTS
+                    break
+                clock[STAGE] = DONE
+                _place(pool, clock, pool.request[:m].copy(), w)
             else:
-                # Find a mixture, enriching the pool where it is too poor.
-                games_before = clock[GAMES]
-                epsilon = accuracy / np.sqrt(clock[ROUND] + 1)
-                reached = clock[POOLED] > 0 and search(pool, clock, nature, z, epsilon)
-                for _ in range(INSERTIONS):
-                    if reached:
-                        break
-                    write_weights(binning, pool.request, w)
-                    insert(pool, clock, pool.request, w)
-                    reached = search(pool, clock, nature, z, epsilon)
-                clock[REPEATS] += clock[GAMES] - games_before > 1
-                clock[MISSES] += not reached
+                t = clock[ROUND] + 1.0
+                if rule == BETTING:
+                    epsilon = min(accuracy / t, SHARPNESS * np.abs(z).max())
+                else:
+                    epsilon = accuracy / np.sqrt(t)
+                if not _mix(pool, clock, nature, binning, bankroll, z, epsilon, w):
+                    break
             _draw(pool, clock, uniforms, drawn, random)
             drawn += 1 + random
         if ids.size == 0:
@@ -130,40 +167,52 @@ def run_rounds(
         slot = clock[CHOSEN]
         ids[r] = pool.tags[slot, ID]
         bins[r] = clock[BIN]
-        _finish(experts, pool, clock, z, outcomes[0 if outcomes.shape[0] == 1 else r], per)
+        outcome = outcomes[0 if outcomes.shape[0] == 1 else r]
+        if rule == BETTING:
+            _finish_bets(bankroll, pool, clock, outcome)
+        else:
+            _finish(experts, pool, clock, z, outcome, per)
+    if clock[NEXT_ID] > clock[LOGGED] and ids.size > 0:
+        fresh = _logged(pool, clock, first, fresh)
     return fresh
 
 
-@entry
-def step(
-    experts: Experts,
+@inner
+def _mix(
     pool: Pool,
     clock: IntArray,
     nature: Nature,
+    binning: CompiledBinning,
+    bankroll: Bankroll,
     z: FloatArray,
-    rule: int,
-    random: bool,
-    uniforms: FloatArray,
     epsilon: float,
-    per: float,
-    what: int,
-    point: FloatArray,
-    weights: FloatArray,
+    w: FloatArray,
 ) -> bool:
-    """Do one part of a round, for binnings whose weights only Python can compute."""
-    if what == BEGIN:
-        wake(experts, clock[ROUND] + 1, rule)
-        weigh(experts, z)
-    elif what == SEARCH:
-        return bool(search(pool, clock, nature, z, epsilon))
-    elif what == INSERT:
-        insert(pool, clock, point, weights)
-    elif what == PLACE:
-        _place(pool, clock, point, weights)
-    elif what == DRAW:
-        _draw(pool, clock, uniforms, 0, random)
-    else:
-        _finish(experts, pool, clock, z, point, per)
+    """Find a mixture, enriching the pool where it is too poor; False: weights are needed first."""
+    out_of_line()
+    reached = False
+    if clock[STAGE] != GIVEN:
+        clock[INSERTED] = 0
+        clock[GAMES_BEFORE] = clock[GAMES]
+        reached = clock[POOLED] > 0 and search(pool, clock, nature, z, epsilon)
+    while not reached and clock[INSERTED] < INSERTIONS:
+        if binning.kind == FUNCTION:
+            if clock[STAGE] != GIVEN:
+                clock[STAGE] = NEEDS_WEIGHTS
+                return False
+            clock[STAGE] = DONE
+        elif binning.kind != CELLS:
+            write_weights(binning, pool.request, w)
+        slot = insert(pool, clock, pool.request, w)
+        if binning.kind == CELLS:
+            met = clock[MET]
+            pool.tags[slot, HOME] = cell_of(binning, pool.request, pool.cells, clock, MET)
+            if clock[MET] > met:
+                _bankroll.open_bin(bankroll, met)
+        clock[INSERTED] += 1
+        reached = search(pool, clock, nature, z, epsilon)
+    clock[REPEATS] += clock[GAMES] - clock[GAMES_BEFORE] > 1
+    clock[MISSES] += not reached
     return True
 
 
@@ -209,6 +258,27 @@ def _finish(
     learn(experts, clock[ROUND] + 1, z, row[m:], gap, per)
     clock[ROUND] += 1
     clock[PENDING] = 0
+
+
+@inner
+def _finish_bets(bankroll: Bankroll, pool: Pool, clock: IntArray, outcome: FloatArray) -> None:
+    """End a round with its outcome: settle the bets of the bins in which the forecast lies."""
+    out_of_line()
+    m = outcome.size
+    slot = clock[CHOSEN]
+    row = pool.forecasts[slot]
+    gap = np.empty(m)
+    for j in range(m):
+        gap[j] = outcome[j] - row[j]
+    if pool.tags[slot, HOME] >= 0:
+        _bankroll.bet(bankroll, pool.tags[slot, HOME], 1.0, gap)
+    else:
+        for i in range(row.size - m):
+            if row[m + i] > 0.0:
+                _bankroll.bet(bankroll, i, row[m + i], gap)
+    clock[ROUND] += 1
+    clock[PENDING] = 0
+    _bankroll.settle_round(bankroll, clock[ROUND])
 
 
 @inner

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from stackcast._compiling import entry, inner, out_of_line
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
 
-LINEAR, THRESHOLDS, TENTS, CONES = 0, 1, 2, 3
+LINEAR, THRESHOLDS, TENTS, CONES, CELLS, FUNCTION = range(6)
 
 
 class CompiledBinning(NamedTuple):
@@ -90,6 +90,31 @@ def _write_cones(binning: CompiledBinning, p: FloatArray, out: FloatArray) -> No
             out[i] /= total
     else:
         out[nearest] = 1.0
+
+
+@inner
+def cell_of(binning: CompiledBinning, p: FloatArray, cells: Any, clock: Any, met: int) -> int:
+    """Return the number of the cell in which ``p`` lies, a new one if no forecast was in it yet.
+
+    ``clock[met]`` counts the cells.
+    """
+    out_of_line()
+    own = np.empty(binning.vector.size, dtype=np.int64)
+    for j in range(own.size):
+        own[j] = np.int64(np.floor((p[j] - binning.vector[j]) / binning.tolerance))
+    for i in range(clock[met]):
+        same = True
+        for j in range(own.size):
+            if cells[i, j] != own[j]:
+                same = False
+                break
+        if same:
+            return i
+    i = clock[met]
+    for j in range(own.size):
+        cells[i, j] = own[j]
+    clock[met] += 1
+    return i
 
 
 @inner

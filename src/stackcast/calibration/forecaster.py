@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -16,9 +16,12 @@ from stackcast._state import (
 )
 from stackcast._validation import InputError, one_of, real_number, shown
 from stackcast.calibration import _rounds
+from stackcast.calibration._bankroll import new_bankroll, with_bins
+from stackcast.calibration._rounds import BETTING, DONE, GIVEN, NEEDS_ROOM, SHARPNESS
+from stackcast.calibration._weights import FUNCTION, CompiledBinning
 from stackcast.calibration.binnings import Binning
 from stackcast.calibration.blocks import ForecastBlock
-from stackcast.calibration.experts import START_RULES, Experts, StartRule, new_experts, with_room
+from stackcast.calibration.experts import START_RULES, StartRule, new_experts, with_room
 from stackcast.calibration.explicit import outgoing_point
 from stackcast.calibration.minimax import (
     BIN,
@@ -33,10 +36,11 @@ from stackcast.calibration.minimax import (
     POOLED,
     REPEATS,
     ROUND,
+    STAGE,
     SUPPORT,
-    Pool,
     new_nature,
     new_pool,
+    with_capacity,
 )
 from stackcast.calibration.outcomes import many_outcomes, one_outcome
 
@@ -46,12 +50,19 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
-    from stackcast.calibration._weights import CompiledBinning
     from stackcast.games import Ball, StrategySpace
 
     IntArray = npt.NDArray[np.int64]
 
 _KIND = "forecaster"
+
+Method = Literal["betting", "sleeping"]
+METHODS: tuple[Method, ...] = get_args(Method)
+
+_ACCURACY = {"betting": 0.5, "sleeping": 0.05}
+
+# A binning whose weights only Python can compute.
+_BY_PYTHON = CompiledBinning(FUNCTION, np.zeros((1, 1)), np.zeros(1), 0.0, 0)
 
 #: The accuracy is that of so many dimensions. In more, coordinates are smaller on average (those of
 #: a strategy sum to 1), and what is small beside them must be smaller too; down to this share of
@@ -73,15 +84,21 @@ class AdaptiveForecaster:
         Which forecasts are judged together.
     space : StrategySpace, optional
         Where outcomes and forecasts live, by default where the binning says.
-    starts : {"streaming", "all", "first"}
-        Which intervals the experts watch from their beginning: O(log t) starts a round (the
-        default), every start (the paper to the letter, O(t) time a round and O(t) memory), or the
-        first alone (calibrated over the whole time, not on every interval).
+    method : {"betting", "sleeping"}
+        How the errors of all intervals are watched: by one bankroll that bets against the forecasts
+        (the default: O(1) bets a round, and an error that falls like 1/L where outcomes are quiet),
+        or by sleeping experts (the paper to the letter).
+    starts : {"streaming", "all", "first"}, optional
+        Which intervals the sleeping experts watch from their beginning: O(log t) starts a round
+        (the default), every start (O(t) time a round and O(t) memory), or the first alone
+        (calibrated over the whole time, not on every interval).
     seed : int
         Forecasts are drawn from a mixture; the seed fixes the draws.
-    accuracy : float
-        Player 2's mixture in round t is optimal within ``accuracy``/√t times the widest coordinate;
-        in m > 5 dimensions within 5/m of that, but no less than a quarter.
+    accuracy : float, optional
+        c: no outcome gains more than ε_t against Player 2's mixture in round t. Betting: ε_t = c/t
+        (by default c = 0.5), or a hundredth of the largest imbalance if that is less. Sleeping:
+        ε_t = c/√t times the widest coordinate, by default c = 0.05; in m > 5 dimensions 5/m of
+        that, but no less than a quarter.
 
     Examples
     --------
@@ -102,9 +119,10 @@ class AdaptiveForecaster:
         binning: Binning,
         space: StrategySpace | Ball | None = None,
         *,
-        starts: StartRule = "streaming",
+        method: Method = "betting",
+        starts: StartRule | None = None,
         seed: int = 0,
-        accuracy: float = 0.05,
+        accuracy: float | None = None,
     ) -> None:
         if not isinstance(binning, Binning):
             raise InputError("binning", "a binning", shown(binning))
@@ -112,22 +130,36 @@ class AdaptiveForecaster:
         self.space = binning.space if space is None else space
         if self.space.dimension != binning.dimension:
             raise InputError("space", f"{binning.dimension} coordinates", f"{self.space.dimension}")
-        one_of("starts", starts, START_RULES)
-        self.starts: StartRule = starts
-        self.accuracy = real_number("accuracy", accuracy, above=0.0)
+        self.method: Method = one_of("method", method, METHODS)
+        if starts is not None:
+            one_of("starts", starts, START_RULES)
+            if method == "betting":
+                raise InputError("starts", "none with betting, which has no starts", shown(starts))
+        self.starts = (starts or "streaming") if method == "sleeping" else None
+        self.accuracy = real_number(
+            "accuracy", _ACCURACY[method] if accuracy is None else accuracy, above=0.0
+        )
         self._rng = stream(seed, "forecaster")
         n, m = binning.bins, binning.dimension
+        unknown = n == 0
+        if unknown and method == "sleeping":
+            raise InputError("method", "betting, for bins that are not known beforehand", method)
         self._nature = new_nature(self.space)
-        widest = float(np.ptp(self._nature.limits, axis=0).max())
-        self._per = 2.0 * widest if widest > 0 else 1.0
-        self._experts = new_experts(n, m, starts, 64)
+        widths = np.ptp(self._nature.limits, axis=0)
+        self._per = 2.0 * float(widths.max()) if widths.max() > 0 else 1.0
+        betting = method == "betting"
+        capacity = 2 * _rounds.INSERTIONS if unknown else 0
+        self._bankroll = new_bankroll((n or capacity) if betting else 0, widths, unknown)
+        self._experts = new_experts(
+            0 if betting else n, m, self.starts or "first", 1 if betting else 64
+        )
         # In one dimension a continuous binning has a deterministic answer.
         line = m == 1 or (m == 2 and self.space.kind == "simplex")
         self._outgoing = binning.continuous and line
-        self._pool = new_pool(n, binning.random and binning.continuous, self._centre())
+        self._pool = new_pool(n, binning.random and binning.continuous, self._centre(), capacity)
         self._clock = np.zeros(CLOCK_LENGTH, dtype=np.int64)
-        self._imbalance = np.zeros(n * m)
-        self._no_numbers = np.empty(0)
+        self._imbalance = np.zeros((n or capacity) * m)
+        self._weights = np.zeros(n)
 
     @property
     def rounds(self) -> int:
@@ -140,16 +172,18 @@ class AdaptiveForecaster:
 
         ``games`` small zero-sum games were solved in ``rounds`` rounds; ``repeats`` rounds needed
         more than one; in ``misses`` rounds the mixture stayed above its accuracy; ``value`` is what
-        nature can gain against the current mixture, ``epsilon`` what it was allowed.
+        nature can gain against the current mixture, ``epsilon`` what it was allowed. ``growth`` is
+        the log of what the bankroll has won in all (0 for sleeping experts).
         """
-        decided = max(self.rounds + int(self._clock[PENDING]), 1)
+        t = max(self.rounds + int(self._clock[PENDING]), 1)
         return {
             "rounds": self.rounds,
             "games": int(self._clock[GAMES]),
             "repeats": int(self._clock[REPEATS]),
             "misses": int(self._clock[MISSES]),
             "value": float(self._pool.request[-1]),
-            "epsilon": 0.0 if self._outgoing else self._epsilon / decided**0.5,
+            "epsilon": 0.0 if self._outgoing else self._epsilon(t),
+            "growth": float(self._bankroll.growth[-1]),
         }
 
     def forecast(self) -> FloatArray:
@@ -177,8 +211,7 @@ class AdaptiveForecaster:
     def observe(self, outcome: Any) -> None:
         """End the round with its outcome: a strategy of the space, or the number of an action."""
         row = one_outcome(self.space, outcome)
-        self._decide()
-        self._finish(row)
+        self._advance(row[None, :], 1)
         self._clock[LOGGED] = self._clock[NEXT_ID]
 
     def run(self, outcomes: Any) -> ForecastBlock:
@@ -191,17 +224,10 @@ class AdaptiveForecaster:
             same strategy in each of ``rounds`` rounds.
         """
         rows, rounds = many_outcomes(self.space, outcomes)
-        self._make_room(rounds)
-        ids, bins = np.empty(rounds, dtype=np.int64), np.empty(rounds, dtype=np.int64)
         first, pooled = int(self._clock[LOGGED]), int(self._clock[POOLED])
         older_ids = self._pool.tags[:pooled, ID].copy()
         older = self._pool.forecasts[:pooled, : self.space.dimension].copy()
-        binning = self.binning.compiled
-        if binning is not None and rounds > 0:
-            table = self._compiled_rounds(binning, np.ascontiguousarray(rows), ids, bins)
-            fresh = table[: self._clock[LOGGED] - first].copy()
-        else:
-            fresh = self._run_interpreted(rows, ids, bins)
+        ids, bins, fresh = self._advance(np.ascontiguousarray(rows), rounds)
         for array in (ids, bins, fresh):
             array.flags.writeable = False
         return ForecastBlock(ids, bins, first, fresh, older_ids, older)
@@ -210,40 +236,52 @@ class AdaptiveForecaster:
         """Return everything that the forecaster remembers, for :meth:`restore`."""
         return {
             "binning": self.binning.description(),
+            "method": self.method,
             "starts": self.starts,
             "accuracy": self.accuracy,
             "random": generator_state(self._rng),
-            "experts": {name: array.copy() for name, array in self._experts._asdict().items()},
-            "pool": {name: array.copy() for name, array in self._pool._asdict().items()},
             "clock": self._clock.copy(),
             "imbalance": self._imbalance.copy(),
+            **{
+                part: {name: array.copy() for name, array in arrays._asdict().items()}
+                for part, arrays in self._parts().items()
+            },
         }
 
     def restore(self, state: State) -> None:
         """Continue from ``state`` as if nothing had happened since."""
+        if "method" not in state and "experts" in state:
+            raise InputError("state", "one of this version", "one from before there were methods")
         try:
-            own = (self.binning.description(), self.starts, self.accuracy)
-            if (state["binning"], state["starts"], state["accuracy"]) != own:
+            own = (self.binning.description(), self.method, self.starts, self.accuracy)
+            found = (state["binning"], state["method"], state["starts"], state["accuracy"])
+            if found != own:
                 raise InputError(
-                    "state",
-                    f"a forecaster with {self.starts} starts, accuracy {self.accuracy:g} and the "
-                    f"binning {own[0]}",
-                    f"one with {state['starts']} starts, accuracy {state['accuracy']:g} and the "
-                    f"binning {state['binning']}",
+                    "state", f"that of {_identity(*own)}", f"that of {_identity(*found)}"
                 )
             rng = restored_generator(state["random"])
-            experts = Experts(**{k: np.array(v) for k, v in state["experts"].items()})
-            pool = Pool(**{k: np.array(v) for k, v in state["pool"].items()})
             clock, imbalance = np.array(state["clock"]), np.array(state["imbalance"])
+            parts = {
+                name: type(part)(**{k: np.array(v) for k, v in state[name].items()})
+                for name, part in self._parts().items()
+            }
+            self._grow(len(parts["pool"].cells))
         except (KeyError, TypeError) as error:
             raise InputError("state", "the state of a forecaster", f"{error}") from None
-        kept = [*self._pool, self._clock, self._imbalance, self._experts.totals]
-        if [(a.shape, a.dtype) for a in kept] != [
-            (a.shape, a.dtype) for a in (*pool, clock, imbalance, experts.totals)
-        ]:
+        kept: list[Any] = [self._clock, self._imbalance]
+        given: list[Any] = [clock, imbalance]
+        for name, part in self._parts().items():
+            # Sleeping experts have as many rows as they need.
+            kept += [a for a in part if name != "experts" or a.ndim == 1]
+            given += [a for a in parts[name] if name != "experts" or a.ndim == 1]
+        if [(a.shape, a.dtype) for a in kept] != [(a.shape, a.dtype) for a in given]:
             raise InputError("state", "the state of a forecaster of this size", "another size")
-        self._rng, self._experts, self._pool = rng, experts, pool
-        self._clock, self._imbalance = clock, imbalance
+        self._rng, self._clock, self._imbalance = rng, clock, imbalance
+        self._pool = parts["pool"]
+        if self.method == "betting":
+            self._bankroll = parts["bankroll"]
+        else:
+            self._experts = parts["experts"]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file (see ``docs/state-files.md``)."""
@@ -259,7 +297,17 @@ class AdaptiveForecaster:
         """Return the forecaster that was saved at ``path``, for the same binning and space."""
         state = load_state(path, _KIND)
         try:
-            forecaster = cls(binning, space, starts=state["starts"], accuracy=state["accuracy"])
+            if "method" not in state:
+                raise InputError(
+                    "state", "one of this version", "one from before there were methods"
+                )
+            forecaster = cls(
+                binning,
+                space,
+                method=state["method"],
+                starts=state["starts"],
+                accuracy=state["accuracy"],
+            )
             forecaster.restore(state)
         except InputError as error:
             raise error.inside(str(path)) from None
@@ -267,36 +315,95 @@ class AdaptiveForecaster:
             raise InputError(str(path), "the state of a forecaster", f"no {error}") from None
         return forecaster
 
+    def _parts(self) -> dict[str, Any]:
+        """Return the arrays of both players, by name."""
+        if self.method == "betting":
+            return {"bankroll": self._bankroll, "pool": self._pool}
+        return {"experts": self._experts, "pool": self._pool}
+
     @property
-    def _epsilon(self) -> float:
+    def _accuracy(self) -> float:
+        """The constant of ε_t in the units of Player 1's gains."""
+        if self.method == "betting":
+            return self.accuracy
         share = min(1.0, max(_SHARPEST, _FEW_DIMENSIONS / self.space.dimension))
         return self.accuracy * share * self._per / 2.0
 
-    def _compiled_rounds(
-        self, binning: CompiledBinning, outcomes: FloatArray, ids: IntArray, bins: IntArray
-    ) -> FloatArray:
-        decisions = max(len(ids), 1) - int(self._clock[PENDING])
-        fresh: FloatArray = _rounds.run_rounds(
-            *self._experts,
-            *self._pool,
-            *self._nature,
-            *binning,
-            self._clock,
-            self._imbalance,
-            START_RULES.index(self.starts),
-            self._outgoing,
-            self.binning.random,
-            self._epsilon,
-            self._per,
-            self._rng.random(decisions * (2 if self.binning.random else 1)),
-            outcomes,
-            ids,
-            bins,
-        )
-        return fresh
+    def _epsilon(self, t: int) -> float:
+        """Return what outcomes may gain in round t against the imbalance."""
+        if self.method == "sleeping":
+            return self._accuracy / t**0.5
+        return min(self._accuracy / t, SHARPNESS * float(np.abs(self._imbalance).max()))
 
-    def _make_room(self, rounds: int) -> None:
-        self._experts = with_room(self._experts, self.starts, self.rounds + rounds)
+    def _advance(self, rows: FloatArray, rounds: int) -> tuple[IntArray, IntArray, FloatArray]:
+        """Play ``rounds`` rounds, or fix the coming forecast if there are none."""
+        clock, random = self._clock, self.binning.random
+        if self.method == "sleeping":
+            self._experts = with_room(
+                self._experts, self.starts or "first", self.rounds + max(rounds, 1)
+            )
+        rule = BETTING if self.starts is None else START_RULES.index(self.starts)
+        ids, bins = np.empty(rounds, dtype=np.int64), np.empty(rounds, dtype=np.int64)
+        begun, decided = int(clock[ROUND]), int(clock[ROUND] + clock[PENDING])
+        uniforms = self._rng.random((max(rounds, 1) - int(clock[PENDING])) * (1 + random))
+        fresh: list[FloatArray] = []
+        while True:
+            done = int(clock[ROUND]) - begun
+            logged = int(clock[LOGGED])
+            table = _rounds.run_rounds(
+                *self._experts,
+                *self._bankroll,
+                *self._pool,
+                *self._nature,
+                *(self.binning.compiled or _BY_PYTHON),
+                clock,
+                self._imbalance,
+                rule,
+                self._outgoing,
+                random,
+                self._accuracy,
+                self._per,
+                uniforms[(int(clock[ROUND] + clock[PENDING]) - decided) * (1 + random) :],
+                rows if len(rows) == 1 else rows[done:],
+                ids[done:],
+                bins[done:],
+                self._weights,
+            )
+            fresh.append(table[: int(clock[LOGGED]) - logged])
+            if clock[STAGE] == DONE:
+                break
+            if clock[STAGE] == NEEDS_ROOM:
+                self._grow(2 * len(self._pool.cells))
+                clock[STAGE] = DONE
+            else:
+                self._ask_python()
+                clock[STAGE] = GIVEN
+        return ids, bins, fresh[0].copy() if len(fresh) == 1 else np.concatenate(fresh)
+
+    def _ask_python(self) -> None:
+        """Write the weights that the compiled loop waits for; on a line, find the point as well."""
+        m = self.space.dimension
+        point = self._pool.request[:m]
+        if self._outgoing:
+            z = self._imbalance.reshape(-1, m)
+            slopes = z[:, 0] - (z[:, 1] if m == 2 else 0.0)
+
+            def pull(p: float) -> float:
+                return float(self.binning.weights([[p, 1.0 - p][:m]])[0] @ slopes)
+
+            low, high = (float(limit) for limit in self._nature.limits[:, 0])
+            p = outgoing_point(pull, low, high)
+            point[:] = [p, 1.0 - p][:m]
+            self._pool.request[m] = max(pull(p) * (low - p), pull(p) * (high - p))
+        self._weights[:] = self.binning.weights(point[None].copy())[0]
+
+    def _grow(self, bins: int) -> None:
+        """Make room for so many bins, where they are made on the way."""
+        if bins > len(self._pool.cells) and self.binning.bins == 0:
+            self._pool = with_capacity(self._pool, bins)
+            self._bankroll = with_bins(self._bankroll, bins)
+            more = bins * self.space.dimension - len(self._imbalance)
+            self._imbalance = np.pad(self._imbalance, (0, more))
 
     def _centre(self) -> FloatArray:
         """Return a point in the middle of the space: the first forecast."""
@@ -312,89 +419,10 @@ class AdaptiveForecaster:
         return middle
 
     def _decide(self) -> None:
-        if self._clock[PENDING]:
-            return
-        self._make_room(1)
-        if self.binning.compiled is not None:
-            none = np.empty(0, dtype=np.int64)
-            nothing = np.empty((0, self.space.dimension))
-            self._compiled_rounds(self.binning.compiled, nothing, none, none)
-        else:
-            self._decide_interpreted()
+        if not self._clock[PENDING]:
+            self._advance(np.empty((0, self.space.dimension)), 0)
 
-    def _finish(self, outcome: FloatArray) -> None:
-        if self.binning.compiled is not None:
-            one = np.empty(1, dtype=np.int64)
-            self._compiled_rounds(self.binning.compiled, outcome[None, :], one, one)
-        else:
-            self._step(_rounds.FINISH, outcome)
 
-    def _step(
-        self, what: int, point: FloatArray | None = None, weights: FloatArray | None = None
-    ) -> bool:
-        empty = self._no_numbers
-        drawing = what == _rounds.DRAW
-        return bool(
-            _rounds.step(
-                self._experts,
-                self._pool,
-                self._clock,
-                self._nature,
-                self._imbalance,
-                START_RULES.index(self.starts),
-                self.binning.random,
-                self._rng.random(1 + self.binning.random) if drawing else empty,
-                self._epsilon / (self.rounds + 1) ** 0.5,
-                self._per,
-                what,
-                empty if point is None else point,
-                empty if weights is None else weights,
-            )
-        )
-
-    def _decide_interpreted(self) -> None:
-        """Decide as the compiled loop does, with a binning that is a Python function."""
-        self._step(_rounds.BEGIN)
-        if self._outgoing:
-            self._place_interpreted()
-        else:
-            clock = self._clock
-            games = int(clock[GAMES])
-            reached = bool(clock[POOLED]) and self._step(_rounds.SEARCH)
-            for _ in range(_rounds.INSERTIONS):
-                if reached:
-                    break
-                point = self._pool.request[:-1].copy()
-                self._step(_rounds.INSERT, point, self.binning.weights(point[None])[0])
-                reached = self._step(_rounds.SEARCH)
-            clock[REPEATS] += clock[GAMES] - games > 1
-            clock[MISSES] += not reached
-        self._step(_rounds.DRAW)
-
-    def _place_interpreted(self) -> None:
-        m = self.space.dimension
-        z = self._imbalance.reshape(-1, m)
-        slopes = z[:, 0] - (z[:, 1] if m == 2 else 0.0)
-
-        def weights(p: float) -> FloatArray:
-            row: FloatArray = self.binning.weights([[p, 1.0 - p][:m]])[0]
-            return row
-
-        low, high = (float(limit) for limit in self._nature.limits[:, 0])
-        p = outgoing_point(lambda p: float(weights(p) @ slopes), low, high)
-        pull = float(weights(p) @ slopes)
-        self._pool.request[-1] = max(pull * (low - p), pull * (high - p))
-        self._step(_rounds.PLACE, np.array([p, 1.0 - p][:m]), weights(p))
-
-    def _run_interpreted(self, rows: FloatArray, ids: IntArray, bins: IntArray) -> FloatArray:
-        pool, clock, m = self._pool, self._clock, self.space.dimension
-        fresh: list[FloatArray] = []
-        for r in range(len(ids)):
-            self._decide()
-            tags = pool.tags[: clock[POOLED], ID]
-            new = np.flatnonzero(tags >= clock[LOGGED])
-            fresh += [pool.forecasts[slot, :m].copy() for slot in new[np.argsort(tags[new])]]
-            clock[LOGGED] = clock[NEXT_ID]
-            ids[r], bins[r] = tags[clock[CHOSEN]], clock[BIN]
-            self._finish(rows[0 if len(rows) == 1 else r].copy())
-        return np.array(fresh).reshape(-1, m)
+def _identity(binning: Any, method: Any, starts: Any, accuracy: Any) -> str:
+    how = method if starts is None else f"{method} with {starts} starts"
+    return f"a forecaster by {how}, accuracy {accuracy:g} and the binning {binning}"

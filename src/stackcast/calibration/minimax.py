@@ -41,7 +41,11 @@ _SEARCHES = 64
 ROUND, NEXT_ID, POOLED, VERTICES, CHOSEN, BIN, PENDING, SUPPORT, GAMES, REPEATS, MISSES, LOGGED = (
     range(12)
 )
-CLOCK_LENGTH = 12
+# Where the search for a mixture stands: what it waits for, how often it has enriched the pool,
+# how many games were solved before it began; and how many bins were met, where they are made on the
+# way.
+STAGE, INSERTED, GAMES_BEFORE, MET = range(12, 16)
+CLOCK_LENGTH = 16
 
 # Columns of a pool's tags: the only bin of a forecast (−1 if it is shared), its id, and the last
 # round in which it had a share.
@@ -67,15 +71,17 @@ class Pool(NamedTuple):
     shares: FloatArray  # (K,): its probabilities
     vertices: FloatArray  # (V, m + 1): a vertex, and the last round in which it mattered
     request: FloatArray  # (m + 1,): the forecast that the search lacks; the value of the mixture
+    cells: IntArray  # (capacity, m): the bins met so far, where they are made on the way
 
 
-def new_pool(bins: int, shared: bool, centre: FloatArray) -> Pool:
+def new_pool(bins: int, shared: bool, centre: FloatArray, capacity: int = 0) -> Pool:
     """Return an empty pool that asks for ``centre`` as its first forecast.
 
-    ``shared`` says that forecasts lie in several bins as a rule.
+    ``shared`` says that forecasts lie in several bins as a rule; ``capacity`` is room for bins that
+    are made on the way (then ``bins`` is 0).
     """
     m = len(centre)
-    size = 2 * _SEARCHES + 4 * (m if shared else bins)
+    size = 2 * _SEARCHES + 4 * (m if shared else bins + capacity)
     tags = np.zeros((size, 3), dtype=np.int64)
     tags[:, ID] = -1
     return Pool(
@@ -85,7 +91,16 @@ def new_pool(bins: int, shared: bool, centre: FloatArray) -> Pool:
         np.zeros(size),
         np.zeros((2 * _SEARCHES + 4 * m, m + 1)),
         np.append(centre, 0.0),
+        np.zeros((capacity, m), dtype=np.int64),
     )
+
+
+def with_capacity(pool: Pool, capacity: int) -> Pool:
+    """Return the same pool with room for so many bins that are made on the way."""
+    larger = new_pool(0, False, pool.request[:-1], capacity)
+    for new, old in zip(larger, pool, strict=True):
+        new[tuple(slice(length) for length in old.shape)] = old
+    return larger
 
 
 def new_nature(space: StrategySpace | Ball) -> Nature:
@@ -211,7 +226,8 @@ def search(pool: Pool, clock: IntArray, nature: Nature, z: FloatArray, epsilon: 
     out_of_line()
     m = pool.request.size - 1
     # Each row: slope Σ_i w_i z_i, constant Σ_i w_i⟨z_i, p⟩, of a forecast that can matter.
-    rows, slots, lines = _rows(pool, clock[POOLED], z, m)
+    bins = clock[MET] if pool.cells.shape[0] > 0 else z.size // m
+    rows, slots, lines = _rows(pool, clock[POOLED], z, m, bins)
     shares = np.zeros(rows)
     reply = np.zeros(0)
     line, vertex = np.empty(m + 1), np.empty(m)
@@ -289,10 +305,11 @@ def _game(
 
 
 @inner
-def _rows(pool: Pool, pooled: int, z: FloatArray, m: int) -> tuple[int, IntArray, FloatArray]:
+def _rows(
+    pool: Pool, pooled: int, z: FloatArray, m: int, n: int
+) -> tuple[int, IntArray, FloatArray]:
     """Return how many forecasts can matter, their places, and their lines."""
     out_of_line()
-    n = z.size // m
     best = np.empty(n, dtype=np.int64)
     products = np.empty(n)
     for i in range(n):

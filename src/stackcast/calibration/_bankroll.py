@@ -1,0 +1,234 @@
+"""Player 1 as a gambler: one bankroll that bets against the forecasts, at O(1) bets a round.
+
+A bet e = (i, j, σ, δ) says that the forecasts of bin i are too low (σ = +) or too high (σ = −) in
+coordinate j. A round multiplies what lies on it by
+
+    f_e = 1 + σ·δ·x,    x = w_i(p)·(h_j − p_j)/width_j  in [−1, 1],
+
+whose mean is 1 if the forecast is right. With the wealth W_e of all bets summing to one, the
+imbalance that Player 2 has to hold is z_ij = Σ_δ δ·(W_(i,j,+,δ) − W_(i,j,−,δ))/width_j: if no
+outcome earns more than ε_t = c/t against it, total wealth grows by ε_t in the mean, whatever the
+outcome. After a round wealth is divided by its total, and each bet gives back
+
+- the share c_t = 1/((t + e)·ln²(t + e)) of its wealth to the prior of all bets (a fixed share whose
+  sum converges: it lets every interval start with a fair part and costs next to nothing);
+- in the banks that are quick, the share a of its wealth to the prior of its own bank.
+
+**Theorem.** For every bet of the bank with a = 0 and on every interval s..t of rounds,
+
+    Σ ln f_e  ≤  ln(1/prior_e) + [s > 1]·(ln(s + e) + 2 ln ln(s + e)) + 1 + G,
+
+where G = Σ ln(total) over s..t. *Proof*: before round s the bet holds at least c_(s−1)·prior_e (at
+s = 1: prior_e). Each round multiplies it by f_e·(1 − c_τ)/total at least, it never holds more than
+1, and Σ −ln(1 − c_τ) < .87. ∎ G is Ville's: with chance 1 − δ′, on every interval at once,
+G ≤ ln(1/δ′) + ln s + 2 ln ln(s + e) + 1 + Σ ε_τ, because exp(G − Σ ε_τ) from s on is a
+supermartingale (see :class:`~stackcast.calibration.SecondOrderRate` for what follows).
+
+**Cost.** A round changes the bets of the bins in which the forecast has weight. All others change
+alike, so W_e = scale·v_e + offset·prior_e with one scale and one offset a bank, and a round touches
+no bin but its own. Every so often the two are worked into v, which keeps them near 1 and 0: nothing
+overflows, underflows or cancels in any number of rounds. Bins that nobody has seen yet hold their
+part of the prior as one reserve.
+
+References
+----------
+V. Vovk, G. Shafer, A. Takemura: Defensive forecasting. AISTATS 2005.
+M. Herbster, M. Warmuth: Tracking the best expert. Machine Learning 32, 1998 (fixed share).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stackcast._compiling import inner, out_of_line
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from stackcast._validation import FloatArray
+
+    IntArray = npt.NDArray[np.int64]
+
+
+class Bank(NamedTuple):
+    """A bank of bets: what it gives back of its own a round, its prior, how many sizes δ."""
+
+    returned: float
+    prior: float
+    sizes: int
+
+
+#: The banks, and the largest size of a bet: below 1, so that no bet is ever ruined.
+BANKS = (Bank(0.0, 0.8, 10), Bank(0.01, 0.2, 4))
+LARGEST = 0.9
+
+# Rows of `banks`.
+_RETURNED, _PRIOR, _SCALE, _OFFSET, _WEALTH, _RESERVE = range(6)
+
+# How many rounds may pass, at least, before scale and offset are worked into v.
+_SETTLE = 64
+
+
+class Bankroll(NamedTuple):
+    """The wealth of all bets, the banks that they belong to, and what their totals have grown by.
+
+    With E sizes in all banks together, bet (i, j, σ, e) holds ``scale·v + offset·prior``; its prior
+    is the share of the bin times the prior of the size over the 2m pairs of coordinate and side.
+    """
+
+    wealth: FloatArray  # (n, m, 2, E): v
+    tilts: FloatArray  # (n, m, B): Σ_δ δ·(v⁺ − v⁻)/width_j within a bank
+    sizes: FloatArray  # (E,): δ
+    priors: FloatArray  # (E,): of a size, divided by 2m
+    first: IntArray  # (B + 1,): where the sizes of a bank begin
+    banks: FloatArray  # (6, B)
+    shares: FloatArray  # (n + 1,): the prior of each bin, and last of the bins not seen yet
+    growth: FloatArray  # (m + 1,): 1/width_j, and last Σ ln(total)
+
+
+def new_bankroll(bins: int, widths: FloatArray, unknown: bool) -> Bankroll:
+    """Return the bankroll before the first round.
+
+    ``unknown`` says that bins appear as they are visited: the b-th has the prior 1/(b(b + 1)).
+    """
+    m, count = len(widths), len(BANKS)
+    first = np.cumsum([0, *(bank.sizes for bank in BANKS)])
+    sizes = np.concatenate([LARGEST * 0.5 ** np.arange(bank.sizes) for bank in BANKS])
+    priors = np.concatenate([np.full(b.sizes, b.prior / b.sizes) for b in BANKS]) / (2 * m)
+    banks = np.zeros((6, count))
+    banks[_RETURNED] = [bank.returned for bank in BANKS]
+    banks[_PRIOR] = banks[_WEALTH] = [bank.prior for bank in BANKS]
+    banks[_SCALE] = banks[_RESERVE] = 1.0
+    shares = (
+        np.append(np.zeros(bins), 1.0)
+        if unknown
+        else np.append(np.full(bins, 1 / max(bins, 1)), 0.0)
+    )
+    wealth = np.zeros((bins, m, 2, len(sizes)))
+    wealth[:] = shares[:-1, None, None, None] * priors
+    inverse = np.divide(1.0, widths, out=np.zeros(m), where=widths > 0)
+    return Bankroll(
+        wealth, np.zeros((bins, m, count)), sizes, priors, first, banks, shares,
+        np.append(inverse, 0.0),
+    )  # fmt: skip
+
+
+def with_bins(bankroll: Bankroll, bins: int) -> Bankroll:
+    """Return the same bankroll with room for so many bins."""
+    more = bins - len(bankroll.wealth)
+    room = [(0, more), (0, 0), (0, 0)]
+    shares = np.concatenate([bankroll.shares[:-1], np.zeros(more), bankroll.shares[-1:]])
+    return bankroll._replace(
+        wealth=np.pad(bankroll.wealth, [*room, (0, 0)]),
+        tilts=np.pad(bankroll.tilts, room),
+        shares=shares,
+    )
+
+
+@inner
+def imbalance(bankroll: Bankroll, z: FloatArray) -> None:
+    """Write z_ij into ``z``, an n·m vector: the offsets of the two sides cancel."""
+    out_of_line()
+    n, m, count = bankroll.tilts.shape
+    for i in range(n):
+        for j in range(m):
+            total = 0.0
+            for b in range(count):
+                total += bankroll.banks[_SCALE, b] * bankroll.tilts[i, j, b]
+            z[i * m + j] = total
+
+
+@inner
+def open_bin(bankroll: Bankroll, i: int) -> None:
+    """Give the i-th bin that is seen its part of the reserve."""
+    out_of_line()
+    share = 1.0 / ((i + 1.0) * (i + 2.0))
+    bankroll.shares[i] = share
+    bankroll.shares[-1] = 1.0 / (i + 2.0)
+    for b in range(bankroll.banks.shape[1]):
+        for e in range(bankroll.first[b], bankroll.first[b + 1]):
+            v = bankroll.banks[_RESERVE, b] * share * bankroll.priors[e]
+            for j in range(bankroll.wealth.shape[1]):
+                bankroll.wealth[i, j, 0, e] = v
+                bankroll.wealth[i, j, 1, e] = v
+
+
+@inner
+def bet(bankroll: Bankroll, i: int, weight: float, gap: FloatArray) -> None:
+    """Let the bets of bin ``i`` win and lose what a round with this weight and gap brings."""
+    out_of_line()
+    wealth, tilts, sizes, priors, first, banks, shares, growth = bankroll
+    for j in range(gap.size):
+        x = weight * gap[j] * growth[j]
+        if x == 0.0:
+            continue
+        over, under = wealth[i, j, 0], wealth[i, j, 1]
+        for b in range(banks.shape[1]):
+            scale = banks[_SCALE, b]
+            common = banks[_OFFSET, b] / scale * shares[i]
+            won, tilt = 0.0, 0.0
+            for e in range(first[b], first[b + 1]):
+                step = sizes[e] * x
+                floor = common * priors[e]
+                up = step * (over[e] + floor)
+                down = step * (under[e] + floor)
+                over[e] += up
+                under[e] -= down
+                won += up - down
+                tilt += sizes[e] * (over[e] - under[e])
+            banks[_WEALTH, b] += scale * won
+            tilts[i, j, b] = tilt * growth[j]
+
+
+@inner
+def settle_round(bankroll: Bankroll, t: int) -> None:
+    """End round ``t``: divide by the total, give back, and keep the numbers in range."""
+    out_of_line()
+    banks, growth = bankroll.banks, bankroll.growth
+    total = 0.0
+    for b in range(banks.shape[1]):
+        total += banks[_WEALTH, b]
+    growth[-1] += np.log(total)
+    c = 1.0 / ((t + np.e) * np.log(t + np.e) ** 2)
+    extreme = False
+    for b in range(banks.shape[1]):
+        kept = (1.0 - c) / total
+        given = kept * banks[_RETURNED, b] * banks[_WEALTH, b] + c * banks[_PRIOR, b]
+        own = kept * (1.0 - banks[_RETURNED, b])
+        banks[_SCALE, b] *= own
+        banks[_OFFSET, b] = own * banks[_OFFSET, b] + given / banks[_PRIOR, b]
+        banks[_WEALTH, b] = own * banks[_WEALTH, b] + given
+        extreme = extreme or not 1e-50 < banks[_SCALE, b] < 1e50
+    if extreme or t % max(_SETTLE, bankroll.wealth.shape[0]) == 0:
+        _work_in(bankroll)
+
+
+@inner
+def _work_in(bankroll: Bankroll) -> None:
+    """Write every bet's wealth out, so that scales are 1 and offsets 0 again."""
+    out_of_line()
+    wealth, tilts, sizes, priors, first, banks, shares, growth = bankroll
+    n, m = tilts.shape[:2]
+    for b in range(banks.shape[1]):
+        scale, offset = banks[_SCALE, b], banks[_OFFSET, b]
+        banks[_SCALE, b], banks[_OFFSET, b] = 1.0, 0.0
+        left = shares[-1]
+        banks[_RESERVE, b] = scale * banks[_RESERVE, b] + offset if left > 0.0 else 0.0
+        total = banks[_RESERVE, b] * left * banks[_PRIOR, b]
+        for i in range(n):
+            if shares[i] == 0.0:
+                break
+            for j in range(m):
+                tilt = 0.0
+                for e in range(first[b], first[b + 1]):
+                    floor = offset * shares[i] * priors[e]
+                    over = max(scale * wealth[i, j, 0, e] + floor, 0.0)
+                    under = max(scale * wealth[i, j, 1, e] + floor, 0.0)
+                    wealth[i, j, 0, e] = over
+                    wealth[i, j, 1, e] = under
+                    tilt += sizes[e] * (over - under)
+                    total += over + under
+                tilts[i, j, b] = tilt * growth[j]
+        banks[_WEALTH, b] = total
