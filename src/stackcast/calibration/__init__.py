@@ -4,6 +4,7 @@ from stackcast.calibration.bands import BandTest, band_test, calibration_band
 from stackcast.calibration.binnings import (
     BestResponseBinning,
     Binning,
+    CoverBinning,
     FunctionBinning,
     GridBinning,
     TentBinning,
@@ -22,7 +23,7 @@ from stackcast.calibration.experts import StartRule
 from stackcast.calibration.explicit import outgoing_point, two_adjacent_points
 from stackcast.calibration.forecaster import AdaptiveForecaster, Method
 from stackcast.calibration.profile import CalibrationProfile, WorstInterval, calibration_profile
-from stackcast.calibration.rates import AdaptiveRate, CustomRate, PowerRate, Rate
+from stackcast.calibration.rates import AdaptiveRate, CustomRate, PowerRate, Rate, SecondOrderRate
 from stackcast.calibration.recalibration import Recalibration, Recalibrator, recalibrate
 from stackcast.calibration.tables import ForecastTable, certify_forecasts, read_forecasts
 
@@ -34,6 +35,7 @@ __all__ = [
     "Binning",
     "CalibrationProfile",
     "ConeBinning",
+    "CoverBinning",
     "CustomRate",
     "ForecastBlock",
     "ForecastCertificate",
@@ -45,6 +47,7 @@ __all__ = [
     "Rate",
     "Recalibration",
     "Recalibrator",
+    "SecondOrderRate",
     "StartRule",
     "TentBinning",
     "ThresholdBinning",

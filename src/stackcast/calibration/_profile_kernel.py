@@ -175,3 +175,55 @@ def worst_of_lengths(
                 if fall > best:
                     best, best_u, best_v, best_c = fall, high_queue[high_head], v, c
     return best, best_u, best_v, best_c, skipped
+
+
+@entry
+def steepest_interval(
+    outcomes: FloatArray,
+    forecasts: FloatArray,
+    labels: IntArray,
+    weights: FloatArray,
+    bins: int,
+    sizes: FloatArray,
+    curvatures: FloatArray,
+    prices: FloatArray,
+    ratio: float,
+    shortest: int,
+) -> tuple[float, int, int, int]:
+    """Return a larger ratio δ·|S|/(R + κδ²V) than ``ratio`` if there is one, and its u, v and row.
+
+    For every bin, coordinate, side and size it looks for the interval of at least ``shortest``
+    rounds on which δ·|S| − ratio·(R + κδ²V) is largest. ``prices`` is R by the first round.
+    """
+    rounds, m = outcomes.shape
+    labelled = labels.size > 0
+    best, best_u, best_v, best_c = ratio, 0, shortest, 0
+    sums, squares = np.empty(rounds + 1), np.empty(rounds + 1)
+    for i in range(bins):
+        for j in range(m):
+            sums[0] = squares[0] = 0.0
+            for t in range(rounds):
+                w = (1.0 if labels[t] == i else 0.0) if labelled else weights[t, i]
+                x = w * (outcomes[t, j] - forecasts[t, j])
+                sums[t + 1] = sums[t] + x
+                squares[t + 1] = squares[t] + x * x
+            for q in range(2 * sizes.size):
+                d = sizes[q // 2]
+                step = d if q % 2 == 0 else -d
+                curved = curvatures[q // 2] * d * d
+                least, start = np.inf, 0
+                most, found_u, found_v = 0.0, -1, -1
+                for v in range(shortest, rounds + 1):
+                    u = v - shortest
+                    level = step * sums[u] - ratio * (curved * squares[u] - prices[u])
+                    if level < least:
+                        least, start = level, u
+                    rise = step * sums[v] - ratio * curved * squares[v] - least
+                    if rise > most:
+                        most, found_u, found_v = rise, start, v
+                if found_u >= 0:
+                    s = step * (sums[found_v] - sums[found_u])
+                    spent = prices[found_u] + curved * (squares[found_v] - squares[found_u])
+                    if s / spent > best:
+                        best, best_u, best_v, best_c = s / spent, found_u, found_v, i * m + j
+    return best, best_u, best_v, best_c

@@ -10,6 +10,7 @@ with the weighted mean of the outcomes. The binnings here are
 - :class:`GridBinning`: the cells around the points of a grid (standard calibration);
 - :class:`TentBinning`: overlapping tents on a grid, which make the weights continuous;
 - :class:`ConeBinning` (``calibration.cones``): the same with round tents on a domain, Section 5;
+- :class:`CoverBinning`: cells of a grid in any dimension, made when a forecast first falls in them;
 - :class:`FunctionBinning`: a function of the user's own, checked.
 
 Forecasts are rows; ``weights`` takes a stack of B forecasts and returns a B×n array.
@@ -28,12 +29,14 @@ from stackcast._validation import (
     InputError,
     one_of,
     real_matrix,
+    real_number,
     real_vector,
     shown,
     text,
     whole_number,
 )
 from stackcast.calibration._weights import (
+    CELLS,
     LINEAR,
     TENTS,
     THRESHOLDS,
@@ -45,6 +48,8 @@ from stackcast.games import BEST_RESPONSE_TOLERANCE, AgentView, Ball, StrategySp
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy.typing as npt
+
     from stackcast._state import State
     from stackcast._validation import FloatArray
 
@@ -55,7 +60,7 @@ class Binning(Protocol):
 
     @property
     def bins(self) -> int:
-        """The number n of bins."""
+        """The number n of bins; 0 if they are made when a forecast first falls in them."""
 
     @property
     def dimension(self) -> int:
@@ -277,6 +282,56 @@ class TentBinning(CompiledWeights):
         self.compiled = CompiledBinning(TENTS, table, lengths, 0.0, 0)
 
 
+class CoverBinning(CompiledWeights):
+    """The cells of a grid in any dimension, made when a forecast first falls in them.
+
+    A fine grid in many dimensions has more cells than any forecaster could keep, but forecasts
+    visit few of them: cost and memory grow with the cells that were visited. The b-th of them has
+    the share 1/(b(b + 1)) of the forecaster's attention, so that its rate has ln(b(b + 1)) where a
+    known number n of bins has ln n. The cells have no numbers before they are visited; afterwards
+    they are those of :attr:`ForecastBlock.bins`.
+
+    Parameters
+    ----------
+    space : StrategySpace or Ball
+        Where forecasts live.
+    spacing : float
+        The side of a cell. On the simplex the last coordinate, which follows from the others, is
+        not divided.
+
+    Examples
+    --------
+    >>> import stackcast as sc
+    >>> from stackcast.calibration import AdaptiveForecaster
+    >>> nine = CoverBinning(sc.games.Ball(9), 0.5)
+    >>> block = AdaptiveForecaster(nine).run(([0.3] * 9, 500))
+    >>> bool(block.bins.max() < 50)
+    True
+    >>> nine.cells([[0.3] * 9])[0, :3].tolist()
+    [2, 2, 2]
+    """
+
+    def __init__(self, space: StrategySpace | Ball, spacing: float) -> None:
+        if not isinstance(space, StrategySpace | Ball):
+            raise InputError("space", "a strategy space or a ball", shown(space))
+        self.space, self.spacing = space, real_number("spacing", spacing, above=0.0)
+        self.bins, self.dimension = 0, space.dimension
+        divided = self.dimension - 1 if space.kind == "simplex" else self.dimension
+        low = space.limits[0] if isinstance(space, Ball) else lowest(space)
+        self.compiled = CompiledBinning(
+            CELLS, np.zeros((1, 1)), np.array(low[:divided], dtype=np.float64), self.spacing, 0
+        )
+
+    def cells(self, forecasts: Any) -> npt.NDArray[np.int64]:
+        """Return the cell of every forecast (row), counted from the lowest in each coordinate."""
+        stack = _stack(forecasts, self.dimension)[:, : len(self.compiled.vector)]
+        return np.floor((stack - self.compiled.vector) / self.spacing).astype(np.int64)
+
+    def weights(self, forecasts: Any) -> FloatArray:  # noqa: ARG002
+        """Raise: the cells have no numbers of their own."""
+        raise InputError("binning", "bins that are known beforehand", "a cover, made on the way")
+
+
 class FunctionBinning:
     """A binning by a function of the user's own.
 
@@ -378,6 +433,14 @@ def box(low: Sequence[float], high: Sequence[float]) -> StrategySpace:
         np.zeros(0),
         "polytope",
     )
+
+
+def lowest(space: StrategySpace) -> FloatArray:
+    """Return the lowest value of each coordinate in a bounded space."""
+    points = [space.support_point(-axis) for axis in np.eye(space.dimension)]
+    if any(point is None for point in points):
+        raise InputError("space", "a bounded space with a strategy in it", "none")
+    return np.array([point[j] for j, point in enumerate(points) if point is not None])
 
 
 def _usual_space(dimension: int) -> StrategySpace:

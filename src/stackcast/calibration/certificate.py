@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from stackcast.calibration.bands import BandTest, band_test
 from stackcast.calibration.errors import forecast_record
 from stackcast.calibration.profile import CalibrationProfile, calibration_profile
+from stackcast.calibration.rates import SecondOrderRate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -110,8 +111,9 @@ def certify(
     Parameters
     ----------
     outcomes, forecasts, bins, lengths, rate, width, shortest
-        As for :func:`~stackcast.calibration.calibration_profile`; where the bracket does not tell
-        on which side of the rate the record lies, it is made narrower than ``width``.
+        As for :func:`~stackcast.calibration.calibration_profile`, but the rate is by default the
+        :class:`~stackcast.calibration.SecondOrderRate` of a forecaster by betting. Where a bracket
+        does not tell on which side of the rate the record lies, it is made narrower than ``width``.
     level : float
         The chance of ``"refuted"`` for forecasts whose outcomes are drawn from them, at most.
     draws : bool, optional
@@ -125,8 +127,10 @@ def certify(
     >>> certify([1, 0] * 500, [0.9] * 1000, bins=[0] * 1000).verdict
     'refuted'
     """
+    record = forecast_record(outcomes, forecasts, bins)
+    if rate is None:
+        rate = SecondOrderRate(record.bins, record.actions)
     if draws is None:
-        record = forecast_record(outcomes, forecasts, bins)
         pure = ((record.outcomes == 0) | (record.outcomes == 1)).all()
         draws = bool(pure and (record.yes_no or (record.outcomes.sum(axis=1) == 1).all()))
     profile = calibration_profile(outcomes, forecasts, bins, lengths, rate, width, shortest)

@@ -30,6 +30,7 @@ from stackcast.calibration.minimax import (
     GAMES,
     ID,
     LOGGED,
+    MET,
     MISSES,
     NEXT_ID,
     PENDING,
@@ -43,6 +44,7 @@ from stackcast.calibration.minimax import (
     with_capacity,
 )
 from stackcast.calibration.outcomes import many_outcomes, one_outcome
+from stackcast.calibration.rates import AdaptiveRate, SecondOrderRate
 
 if TYPE_CHECKING:
     import os
@@ -130,7 +132,8 @@ class AdaptiveForecaster:
         self.space = binning.space if space is None else space
         if self.space.dimension != binning.dimension:
             raise InputError("space", f"{binning.dimension} coordinates", f"{self.space.dimension}")
-        self.method: Method = one_of("method", method, METHODS)
+        one_of("method", method, METHODS)
+        self.method: Method = method
         if starts is not None:
             one_of("starts", starts, START_RULES)
             if method == "betting":
@@ -165,6 +168,13 @@ class AdaptiveForecaster:
     def rounds(self) -> int:
         """How many outcomes were observed."""
         return int(self._clock[ROUND])
+
+    @property
+    def rate(self) -> SecondOrderRate | AdaptiveRate:
+        """The rate at which its calibration error falls with the length of an interval."""
+        bins = self.binning.bins or max(1, int(self._clock[MET]) * (int(self._clock[MET]) + 1))
+        kind = SecondOrderRate if self.method == "betting" else AdaptiveRate
+        return kind(bins, self.space.dimension)
 
     @property
     def statistics(self) -> dict[str, float]:

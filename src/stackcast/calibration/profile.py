@@ -18,6 +18,9 @@ cost is O(T log T·n·m/width), and in practice near that of the dyadic classes 
 every stretch is discarded by its first bound, or by the mere range of the sums around it. Memory
 is O(T·n·m), for the prefix sums.
 
+For a :class:`SecondOrderRate`, whose bound on an interval knows the variance there, the sup is
+found exactly instead: see :func:`_second_order`.
+
 Both bounds allow for the rounding of the prefix sums, which is stated in ``rounding``.
 """
 
@@ -33,9 +36,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._validation import InputError, real_number, shown, whole_number
-from stackcast.calibration._profile_kernel import UNIT_ROUNDOFF, worst_of_length, worst_of_lengths
+from stackcast.calibration._profile_kernel import (
+    UNIT_ROUNDOFF,
+    steepest_interval,
+    worst_of_length,
+    worst_of_lengths,
+)
 from stackcast.calibration.errors import ForecastRecord, _score, forecast_record
-from stackcast.calibration.rates import AdaptiveRate, Rate, as_rate
+from stackcast.calibration.rates import AdaptiveRate, Rate, SecondOrderRate, as_rate
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -205,7 +213,8 @@ def calibration_profile(
     rate : Rate, callable or float, optional
         What the errors of all intervals are compared with: a rate of :mod:`stackcast.calibration`,
         a function of one number of rounds, or the constant c of the paper's rate c·√(log(n·m·t)/t);
-        by default 1.
+        by default 1. With a :class:`SecondOrderRate` every interval is compared with the bound for
+        the variance on it, and lower = upper.
     width : float
         The bracket is refined until upper ≤ (1 + width)·lower.
     shortest : int
@@ -248,9 +257,13 @@ def calibration_profile(
     found = {length: worst_of_length(sums, length) for length in chosen}
     known = [(total, u, u + length, c) for length, (total, u, c) in found.items()]
     worst = {v - u: _interval(u, v, c, total, record) for total, u, v, c in known}
-    lower, upper, (u, v, c) = _bracket(
-        sums, _allowed_sums(allowed, T), width, shortest, rounding, known
-    )
+    if isinstance(allowed, SecondOrderRate):
+        lower, (u, v, c) = _second_order(record, allowed, shortest)
+        upper = lower
+    else:
+        lower, upper, (u, v, c) = _bracket(
+            sums, _allowed_sums(allowed, T), width, shortest, rounding, known
+        )
     by_bin = np.abs(sums[:, -1]).reshape(record.bins, record.coordinates).max(axis=1) / T
     by_bin.flags.writeable = False
     return CalibrationProfile(
@@ -327,6 +340,30 @@ def _bracket(
     slack = 1 + 8 * UNIT_ROUNDOFF
     certified = max(0.0, lower / slack - rounding / allowed[v - u])
     return float(certified), float(upper * slack + rounding / allowed[shortest:].min()), where
+
+
+def _second_order(
+    record: ForecastRecord, rate: SecondOrderRate, shortest: int
+) -> tuple[float, tuple[int, int, int]]:
+    """Return the sup of error over bound, and its interval and row, in O(T·n·m) a step.
+
+    For a bet of size δ the ratio is δ·|S|/(R_s + κδ²·V) with R_s, S and V those of the interval.
+    It exceeds λ where the running sum Y(v) = Σ (±δ·x − λκδ²·x²) rises by more than λ·R_s: a running
+    minimum of Y(u) + λ·R_(u+1) finds the interval where it does so most. Its ratio is the next λ
+    (Dinkelbach's method), until none exceeds it.
+    """
+    weights = np.empty((0, 0)) if record.weights is None else record.weights
+    labels = np.empty(0, np.int64) if record.labels is None else record.labels
+    prices = rate.price(np.arange(1, record.rounds + 1))
+    ratio, where = 0.0, (0, shortest, 0)
+    while True:
+        better, u, v, c = steepest_interval(
+            record.outcomes, record.forecasts, labels, weights, record.bins,
+            rate.sizes, rate.curvatures, prices, ratio, shortest,
+        )  # fmt: skip
+        if better <= ratio * (1 + 1e-12):
+            return float(ratio / rate.constant), where
+        ratio, where = better, (int(u), int(v), int(c))
 
 
 def _rounding(sums: FloatArray) -> float:

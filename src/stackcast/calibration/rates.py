@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, overload, runtime_checkable
 import numpy as np
 
 from stackcast._validation import InputError, real_number, shown, whole_number
+from stackcast.calibration._bankroll import BANKS, LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,6 +112,112 @@ class AdaptiveRate:
         return _first_below_for_good(self, error, decreasing_from=3)
 
     def scaled(self, factor: float) -> AdaptiveRate:
+        """Return the same rate with its constant multiplied by ``factor``."""
+        return replace(self, constant=self.constant * factor)
+
+
+@dataclass(frozen=True)
+class SecondOrderRate:
+    """The rate of a forecaster by betting, which knows how much the outcomes varied.
+
+    On an interval of L rounds that starts in round s, with V = Σ w_i²(h_j − p_j)² over it (in units
+    of the coordinate's width, as is the error), the calibration error is at most
+
+        min over δ of  (R_s + κ_δ·δ²·V)/(δ·L),    κ_δ = (−ln(1 − δ) − δ)/δ²,
+        R_s = ln(1/prior) + [s > 1]·(ln(s + e) + 2 ln ln(s + e)) + 1 + G,
+
+    about 1.6·√(V·R)/L. *Proof*: Σ ln(1 + δ·x) ≤ R_s for each bet, and ln(1 + x) ≥ x − κ_δ·x² for
+    |x| ≤ δ. ∎ Called with a length alone it is the bound for V = L, the most that outcomes vary.
+
+    G is what the bankroll has won in all: as a rule 0 or less, and taken as 0 unless a horizon T is
+    given. Then it is what it exceeds with a chance of at most ``level`` on any interval of T
+    rounds, ln(1/level) + [s > 1]·(ln(s + e) + 2 ln ln(s + e)) + ½(1 + ln T), and intervals may
+    start anywhere in 1..T.
+
+    Parameters
+    ----------
+    bins, actions : int
+        n bins and m coordinates of an outcome; a yes/no event has two.
+    constant : float
+        Multiplies the bound.
+    horizon : int, optional
+        T.
+    level : float
+        The chance that the bound fails; only used with a horizon.
+
+    Examples
+    --------
+    >>> rate = SecondOrderRate(bins=3, actions=3)
+    >>> round(rate(1000), 4), round(rate.bound(1000, variance=10.0), 4)
+    (0.119, 0.0158)
+    >>> rate(rate.inverse(0.1)) <= 0.1 < rate(rate.inverse(0.1) - 1)
+    True
+    """
+
+    bins: int
+    actions: int
+    constant: float = 1.0
+    horizon: int | None = None
+    level: float = 0.05
+
+    def __post_init__(self) -> None:
+        whole_number("bins", self.bins, at_least=1)
+        whole_number("actions", self.actions, at_least=1)
+        real_number("constant", self.constant, above=0.0)
+        real_number("level", self.level, above=0.0, at_most=1.0)
+        if self.horizon is not None:
+            whole_number("horizon", self.horizon, at_least=1)
+
+    @property
+    def sizes(self) -> FloatArray:
+        """The sizes δ of the bets."""
+        return np.asarray(LARGEST * 0.5 ** np.arange(BANKS[0].sizes))
+
+    @property
+    def curvatures(self) -> FloatArray:
+        """The constants κ_δ of the sizes."""
+        return np.asarray((-np.log1p(-self.sizes) - self.sizes) / self.sizes**2)
+
+    def price(self, start: Any) -> Any:
+        """Return R_s for intervals that start in round ``start`` (or an array of rounds)."""
+        s = np.asarray(start, dtype=np.float64)
+        later = np.where(s > 1, np.log(s + math.e) + 2 * np.log(np.log(s + math.e)), 0.0)
+        price = math.log(2 * self.bins * self.actions * BANKS[0].sizes / BANKS[0].prior) + 1 + later
+        if self.horizon is not None:
+            price = price + later - math.log(self.level) + 0.5 * (1 + math.log(self.horizon))
+        return price if price.ndim else float(price)
+
+    def bound(self, rounds: int, variance: float, start: int | None = None) -> float:
+        """Return the largest error on ``rounds`` rounds over which outcomes vary by ``variance``.
+
+        They start in round ``start``, by default in the first one or, given a horizon, in the last.
+        """
+        paid = self.price(start or self.horizon or 1)
+        sums = (paid + self.curvatures * self.sizes**2 * variance) / self.sizes
+        return float(self.constant * sums.min() / rounds)
+
+    @overload
+    def __call__(self, rounds: int) -> float: ...
+    @overload
+    def __call__(self, rounds: FloatArray) -> FloatArray: ...
+    def __call__(self, rounds: Any) -> Any:
+        """Return r at a whole number of rounds, or at an array of them."""
+        paid = self.price(self.horizon or 1)
+        if isinstance(rounds, int | np.integer):
+            t = int(rounds)
+            length = float(t) if t < 1 << 1000 else math.inf
+            return self.constant * float(
+                (paid / (self.sizes * length) + self.curvatures * self.sizes).min()
+            )
+        lengths = np.asarray(rounds, dtype=np.float64)[..., None]
+        each = paid / (self.sizes * lengths) + self.curvatures * self.sizes
+        return self.constant * each.min(axis=-1)
+
+    def inverse(self, error: float) -> int:
+        """Return r⁻¹(error)."""
+        return _first_below_for_good(self, error, decreasing_from=1)
+
+    def scaled(self, factor: float) -> SecondOrderRate:
         """Return the same rate with its constant multiplied by ``factor``."""
         return replace(self, constant=self.constant * factor)
 
