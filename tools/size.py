@@ -38,6 +38,7 @@ def code_lines(source: str) -> int:
 
 
 def main(folder: Path) -> None:
+    """Print a row for each room, and the total."""
     rooms: Counter[str] = Counter()
     files: Counter[str] = Counter()
     for path in sorted(folder.rglob("*.py")):
