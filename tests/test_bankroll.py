@@ -264,6 +264,14 @@ def test_second_order_ratio_equals_the_double_loop() -> None:
         assert found.lower == found.upper == pytest.approx(worst)
 
 
+def test_the_curvature_is_the_smallest_that_bounds_the_logarithm() -> None:
+    rate = SecondOrderRate(2, 2)
+    for size, curvature in zip(rate.sizes, rate.curvatures, strict=True):
+        x = np.linspace(-size, size, 2001)
+        assert (np.log1p(x) >= x - curvature * x**2 - 1e-12).all()
+        assert np.log1p(-size) < -size - 0.99 * curvature * size**2
+
+
 def test_errors_fall_like_one_over_the_length_where_a_strategy_is_held() -> None:
     binning = BestResponseBinning(some_game(3, 3).agent_view)
     errors = {}

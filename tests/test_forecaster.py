@@ -194,7 +194,7 @@ def test_many_coordinates_are_forecast_as_sharply_as_few() -> None:
     worst = {}
     for n in (5, 10):
         attacker = sc.games.generators.near_equal_security(n, 0).agent_view
-        forecaster = AdaptiveForecaster(BestResponseBinning(attacker))
+        forecaster = AdaptiveForecaster(BestResponseBinning(attacker), method="sleeping")
         made = forecaster.run((np.full(n, 1 / n), 4000))
         errors = np.zeros((n, n))
         np.add.at(errors, made.bins, 1 / n - made.forecasts)
