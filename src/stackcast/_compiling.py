@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from numba import njit, types
 from numba.core import caching
@@ -19,13 +20,30 @@ from numba.extending import intrinsic
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-#: The rooms above these compile nothing.
-_ROOMS = ("games", "regions", "solvers", "calibration", "protocol", "agents", "principals")
-_SOURCES = tuple(
-    (path.name, path.stat().st_mtime_ns, path.stat().st_size)
-    for room in (*_ROOMS, "auditing")
-    for path in sorted((Path(__file__).parent / room).glob("*.py"))
+_KERNEL_ROOMS = (
+    "games",
+    "regions",
+    "solvers",
+    "calibration",
+    "protocol",
+    "agents",
+    "principals",
+    "auditing",
 )
+
+
+def _sources() -> tuple[tuple[str, int], ...]:
+    """Return the files that hold compiled functions, each with a checksum of its content."""
+    found = []
+    for room in _KERNEL_ROOMS:
+        for path in sorted((Path(__file__).parent / room).glob("*.py")):
+            content = path.read_bytes()
+            if b"_compiling" in content:
+                found.append((path.name, crc32(content)))
+    return tuple(found)
+
+
+_SOURCES = _sources()
 
 
 def entry(function: Callable[..., Any]) -> Any:
@@ -78,7 +96,7 @@ class _SharedFile(_NumbaFile):  # type: ignore[misc]
 
 def _cached(dispatcher: Any) -> Any:
     # Numba renews what it keeps on the disk when the file of the function changes, although what it
-    # keeps contains the functions of other files too: renew it when any file of ours changes.
+    # keeps contains the functions of other files too: renew it when any file with kernels changes.
     cache: Any = getattr(dispatcher, "_cache", None)
     if hasattr(cache, "_cache_file"):
         base = cache._impl.filename_base

@@ -13,7 +13,7 @@ from stackcast.agents.follow_the_leader import FollowTheLeader
 from stackcast.agents.hedge import Hedge
 from stackcast.agents.informed import BestResponse, QuantalResponse
 from stackcast.agents.lazy import Lazy
-from stackcast.protocol.registry import Registry
+from stackcast.protocol import Registry
 
 _registry = Registry(
     "stackcast.agents",

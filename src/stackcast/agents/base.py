@@ -15,7 +15,7 @@ from stackcast._compiling import entry
 from stackcast._random import stream
 from stackcast._state import generator_state, restored_generator
 from stackcast._validation import InputError, one_of, shown, whole_number
-from stackcast.games.draws import drawn_actions
+from stackcast.games import drawn_actions
 from stackcast.protocol import Responses
 
 if TYPE_CHECKING:

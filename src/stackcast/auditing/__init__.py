@@ -1,7 +1,7 @@
 """What a transcript proves: bounds, regrets, certificates, and what the agent looks like."""
 
 from stackcast.auditing.audits import Audit, audit
-from stackcast.auditing.bounds import Bound
+from stackcast.auditing.bounds import Bound, column_norms
 from stackcast.auditing.classification import ClassificationReport, classification_report
 from stackcast.auditing.continuous import ContinuousAudit
 from stackcast.auditing.phases import Phase
@@ -17,6 +17,7 @@ __all__ = [
     "Portrait",
     "audit",
     "classification_report",
+    "column_norms",
     "portrait",
     "read_transcript",
 ]

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._validation import InputError, shown
-from stackcast.calibration.columns import (
+from stackcast.calibration import (
     float_column,
     numbered_columns,
     probability_columns,

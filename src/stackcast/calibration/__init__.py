@@ -1,5 +1,6 @@
 """Calibration: forecasters calibrated on every interval, errors, rates and certificates."""
 
+from stackcast.calibration.adversaries import ADVERSARIES, hard_sequences, play_adversary
 from stackcast.calibration.bands import BandTest, band_test, calibration_band
 from stackcast.calibration.binnings import (
     BestResponseBinning,
@@ -12,6 +13,13 @@ from stackcast.calibration.binnings import (
 )
 from stackcast.calibration.blocks import ForecastBlock
 from stackcast.calibration.certificate import ForecastCertificate, certify
+from stackcast.calibration.columns import (
+    float_column,
+    numbered_columns,
+    probability_columns,
+    read_table,
+    refuse_missing,
+)
 from stackcast.calibration.cones import ConeBinning
 from stackcast.calibration.errors import (
     bin_errors,
@@ -23,11 +31,19 @@ from stackcast.calibration.experts import StartRule
 from stackcast.calibration.explicit import outgoing_point, two_adjacent_points
 from stackcast.calibration.forecaster import AdaptiveForecaster, Method
 from stackcast.calibration.profile import CalibrationProfile, WorstInterval, calibration_profile
-from stackcast.calibration.rates import AdaptiveRate, CustomRate, PowerRate, Rate, SecondOrderRate
+from stackcast.calibration.rates import (
+    AdaptiveRate,
+    CustomRate,
+    PowerRate,
+    Rate,
+    SecondOrderRate,
+    as_rate,
+)
 from stackcast.calibration.recalibration import Recalibration, Recalibrator, recalibrate
 from stackcast.calibration.tables import ForecastTable, certify_forecasts, read_forecasts
 
 __all__ = [
+    "ADVERSARIES",
     "AdaptiveForecaster",
     "AdaptiveRate",
     "BandTest",
@@ -52,6 +68,7 @@ __all__ = [
     "TentBinning",
     "ThresholdBinning",
     "WorstInterval",
+    "as_rate",
     "band_test",
     "bin_errors",
     "calibration_band",
@@ -60,9 +77,16 @@ __all__ = [
     "certify",
     "certify_forecasts",
     "decision_bins",
+    "float_column",
     "foster_vohra_score",
+    "hard_sequences",
+    "numbered_columns",
     "outgoing_point",
+    "play_adversary",
+    "probability_columns",
     "read_forecasts",
+    "read_table",
     "recalibrate",
+    "refuse_missing",
     "two_adjacent_points",
 ]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stackcast._validation import FloatArray
-    from stackcast.protocol.contracts import Block, Recommendation
+    from stackcast.protocol import Block, Recommendation
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stackcast.campaigns.half_known import HalfKnownGame
     from stackcast.campaigns.journal import Entry, Journal
     from stackcast.games import PrincipalView
-    from stackcast.protocol.contracts import Block
+    from stackcast.protocol import Block
 
 #: A response that was given less often than this does not answer for its strategy.
 _CLEAR = 0.6

@@ -11,8 +11,7 @@ import numpy as np
 
 from stackcast._validation import InputError, shown
 from stackcast.campaigns.knowledge import played
-from stackcast.protocol import Transcript
-from stackcast.protocol.transcript import response_type
+from stackcast.protocol import Transcript, response_type
 
 if TYPE_CHECKING:
     import os

@@ -17,7 +17,7 @@ from stackcast._state import decode_state, encode_state
 from stackcast._validation import InputError, shown, text
 from stackcast.campaigns.half_known import HalfKnownGame
 from stackcast.campaigns.responses import Told
-from stackcast.protocol.contracts import Block
+from stackcast.protocol import Block
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stackcast._state import State
     from stackcast._validation import FloatArray
     from stackcast.campaigns.journal import Entry, Journal, Snapshot
-    from stackcast.protocol.contracts import Principal
+    from stackcast.protocol import Principal
 
 #: Decisions that are closer than this are the same: another processor may round otherwise.
 _SAME = 1e-9

@@ -13,8 +13,7 @@ from stackcast._random import stream
 from stackcast.agents import BlumMansour, Calibrated, FollowTheLeader, Hedge
 from stackcast.auditing import audit
 from stackcast.claims.experiments import Claim, Curve, Measured
-from stackcast.games import FiniteGame, load_game
-from stackcast.games.generators import competing, uniform
+from stackcast.games import FiniteGame, competing, load_game, uniform
 from stackcast.principals import Fixed, PhaseSwitch, Replay
 from stackcast.protocol import Block, Recommendation, play
 from stackcast.solvers import solve

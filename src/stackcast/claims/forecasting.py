@@ -9,17 +9,18 @@ import numpy as np
 from stackcast._random import stream
 from stackcast.agents import AdaptiveHedge
 from stackcast.calibration import (
+    ADVERSARIES,
     AdaptiveForecaster,
     AdaptiveRate,
     BestResponseBinning,
     TentBinning,
     calibration_profile,
+    hard_sequences,
+    play_adversary,
     two_adjacent_points,
 )
-from stackcast.calibration.adversaries import ADVERSARIES, hard_sequences, play_adversary
 from stackcast.claims.experiments import Claim, Curve, Measured
-from stackcast.games import FiniteGame
-from stackcast.games.generators import uniform
+from stackcast.games import FiniteGame, uniform
 from stackcast.protocol import Block
 
 if TYPE_CHECKING:

@@ -10,14 +10,13 @@ import numpy as np
 from stackcast.agents import Calibrated, Lazy
 from stackcast.calibration import PowerRate
 from stackcast.claims.experiments import Claim, Curve, Measured
-from stackcast.games import FiniteGame
-from stackcast.games.generators import uniform
+from stackcast.games import FiniteGame, uniform
 from stackcast.principals import FixedBlocks, PhaseSwitch, RescheduledBlocks
 from stackcast.protocol import Block, play
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
-    from stackcast.principals.questions import Timing
+    from stackcast.principals import Timing
     from stackcast.protocol import Agent, Transcript
 
 #: What Lazy with a budget of ½·t^(−1/2) promises: that and the error of its fall-back forecaster.

@@ -12,8 +12,7 @@ import numpy as np
 from stackcast._random import stream
 from stackcast.calibration import PowerRate
 from stackcast.claims.experiments import Claim, Measured
-from stackcast.games import StrategySpace
-from stackcast.games.generators import competing, uniform
+from stackcast.games import StrategySpace, competing, uniform
 from stackcast.principals import (
     Answer,
     ExactOracle,
@@ -21,10 +20,11 @@ from stackcast.principals import (
     TheoryParameters,
     approx_mem,
     ask_oracle,
+    ball_share,
     learn_commitment,
+    membership_epochs,
     membership_opt,
 )
-from stackcast.principals.theory import ball_share, membership_epochs
 from stackcast.regions import BestResponseRegions
 from stackcast.regions.best_response import sample_space
 from stackcast.solvers import solve
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from stackcast._validation import FloatArray
     from stackcast.games import FiniteGame
-    from stackcast.principals.commitments import Commitment
-    from stackcast.principals.questions import Search
+    from stackcast.principals import Commitment, Search
     from stackcast.solvers import Solution
 
 T = TypeVar("T")

@@ -47,7 +47,7 @@ def build_principal(name: str, game: Any, rounds: int, seed: int, margin: float 
         "epochs": max(1, rounds // epoch),
     }
     if "theory" in takes:
-        from stackcast.claims.learning import hand_set
+        from stackcast.claims import hand_set
 
         # The theorem's own parameters ask for more rounds than there are atoms.
         m, k = game.shape

@@ -251,8 +251,7 @@ def action(
     ],
 ) -> None:
     """Add an action of the agent that nobody had thought of."""
-    from stackcast.campaigns import Campaign
-    from stackcast.campaigns.wording import parse_numbers
+    from stackcast.campaigns import Campaign, parse_numbers
 
     with Campaign.open(file) as opened:
         opened.add_action(name, parse_numbers("--payoffs", payoffs))

@@ -22,8 +22,13 @@ def games(
         stackcast games inspection
     """
     from stackcast.cli._screen import print_json, screen
-    from stackcast.games import SecurityGame, catalogue, continuous_catalogue, load_game
-    from stackcast.games.catalogue import continuous_entry
+    from stackcast.games import (
+        SecurityGame,
+        catalogue,
+        continuous_catalogue,
+        continuous_entry,
+        load_game,
+    )
 
     if name in continuous_catalogue():
         _show_continuous(name, as_json)
@@ -57,8 +62,7 @@ def games(
 
 def _show_continuous(name: str, as_json: bool) -> None:
     from stackcast.cli._screen import print_json, screen
-    from stackcast.games import load_game
-    from stackcast.games.catalogue import continuous_entry
+    from stackcast.games import continuous_entry, load_game
     from stackcast.report import describe_game
 
     if as_json:

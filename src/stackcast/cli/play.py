@@ -201,7 +201,7 @@ def _played(run: _Run, game: Any, folder: Path, *, fresh: bool, shown: bool) -> 
 def _begin(run: _Run, game: Any, folder: Path) -> None:
     """Make the folder and keep what was asked for; never run over a run that was stopped."""
     from stackcast._validation import InputError
-    from stackcast.games.files import game_to_table
+    from stackcast.games import game_to_table
 
     if (folder / _CHECKPOINT).exists():
         expected = "a folder without a stopped run (--resume goes on with it)"
@@ -219,7 +219,7 @@ def _begin(run: _Run, game: Any, folder: Path) -> None:
 def _stopped_run(folder: Path) -> tuple[_Run, Any]:
     """Return what was asked for in a folder, and its game."""
     from stackcast._validation import InputError
-    from stackcast.games.files import game_from_table
+    from stackcast.games import game_from_table
 
     try:
         table = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))

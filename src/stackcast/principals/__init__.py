@@ -20,14 +20,16 @@ from stackcast.principals.questions import (
     FixedBlocks,
     Question,
     RescheduledBlocks,
+    Search,
     SelfStopping,
+    Timing,
     ask_oracle,
 )
 from stackcast.principals.response_gradient import ResponseGradient
 from stackcast.principals.scripted import Fixed, PhaseSwitch, Replay
-from stackcast.principals.theory import Precision, TheoryParameters
+from stackcast.principals.theory import Precision, TheoryParameters, ball_share, membership_epochs
 from stackcast.principals.version_space import VersionSpace
-from stackcast.protocol.registry import Registry
+from stackcast.protocol import Registry
 
 _registry = Registry(
     "stackcast.principals",
@@ -68,17 +70,21 @@ __all__ = [
     "Replay",
     "RescheduledBlocks",
     "ResponseGradient",
+    "Search",
     "SelfStopping",
     "TheoryParameters",
+    "Timing",
     "UniformExplore",
     "VersionSpace",
     "approx_mem",
     "ask_oracle",
+    "ball_share",
     "continuous_names",
     "find",
     "lazy_guarantee",
     "learn_commitment",
     "make",
+    "membership_epochs",
     "membership_opt",
     "names",
     "origin",

@@ -20,7 +20,7 @@ import numpy as np
 
 from stackcast._random import stream
 from stackcast._validation import real_number, whole_number
-from stackcast.calibration.rates import as_rate
+from stackcast.calibration import as_rate
 
 if TYPE_CHECKING:
     import numpy.typing as npt

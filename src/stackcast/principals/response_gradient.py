@@ -14,7 +14,7 @@ import numpy as np
 from stackcast._validation import InputError, real_number, whole_number
 from stackcast.principals.lazy_gradient import checked_view, mean_of
 from stackcast.protocol import Block, Recommendation
-from stackcast.solvers.concave import maximise
+from stackcast.solvers import maximise
 
 if TYPE_CHECKING:
     import numpy.typing as npt

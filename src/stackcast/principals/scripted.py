@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._validation import InputError, real_matrix, text, whole_number
-from stackcast.protocol import UNTIL_THE_END, Block, Recommendation
-from stackcast.protocol.contracts import fits
+from stackcast.protocol import UNTIL_THE_END, Block, Recommendation, fits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stackcast._validation import InputError, real_number, shown, whole_number
-from stackcast.calibration import AdaptiveRate, PowerRate
-from stackcast.calibration.rates import as_rate
+from stackcast.calibration import AdaptiveRate, PowerRate, as_rate
 
 if TYPE_CHECKING:
     from stackcast.calibration import Rate

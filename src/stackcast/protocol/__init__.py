@@ -7,9 +7,11 @@ from stackcast.protocol.contracts import (
     Principal,
     Recommendation,
     Responses,
+    fits,
 )
 from stackcast.protocol.playing import play
-from stackcast.protocol.transcript import Transcript
+from stackcast.protocol.registry import Registry
+from stackcast.protocol.transcript import Transcript, response_type
 
 __all__ = [
     "UNTIL_THE_END",
@@ -17,7 +19,10 @@ __all__ = [
     "Block",
     "Principal",
     "Recommendation",
+    "Registry",
     "Responses",
     "Transcript",
+    "fits",
     "play",
+    "response_type",
 ]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._validation import InputError
-from stackcast.games.files import game_from_table, game_to_table
+from stackcast.games import game_from_table, game_to_table
 from stackcast.protocol.transcript import Transcript
 
 if TYPE_CHECKING:

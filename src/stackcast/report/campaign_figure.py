@@ -14,7 +14,7 @@ from stackcast.report.regions_figure import CORNERS
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stackcast.campaigns.knowledge import Status
+    from stackcast.campaigns import Status
 
 
 def draw_learned(status: Status, ax: Any = None) -> Any:

@@ -10,14 +10,14 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from stackcast.campaigns.advice import mixture
+from stackcast.campaigns import mixture
 from stackcast.report.learned_regions import flat, hulls, inside
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from stackcast._validation import FloatArray
-    from stackcast.campaigns.knowledge import Status
+    from stackcast.campaigns import Status
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _UNKNOWN, _DISPUTED, _STAR = "·", "?", "★"

@@ -15,7 +15,7 @@ from stackcast.report.regions_figure import CORNERS
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
-    from stackcast.campaigns.knowledge import Status
+    from stackcast.campaigns import Status
 
 
 def flat(strategies: FloatArray) -> FloatArray:

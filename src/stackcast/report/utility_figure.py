@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stackcast.auditing.bounds import column_norms
+from stackcast.auditing import column_norms
 from stackcast.report.figures import BLUE, VERMILION, new_axes, plain_axes
 from stackcast.report.rounds import played_game, stretches, utilities_of
 

@@ -1,6 +1,6 @@
 """The one-shot game with full information: V*, optimal and margin-robust commitments."""
 
-from stackcast.solvers.concave import ContinuousSolution
+from stackcast.solvers.concave import ContinuousSolution, maximise
 from stackcast.solvers.details import best_nash, maximin, sensitivity
 from stackcast.solvers.solution import Sensitivity, Solution
 from stackcast.solvers.stackelberg import solve
@@ -11,6 +11,7 @@ __all__ = [
     "Solution",
     "best_nash",
     "maximin",
+    "maximise",
     "sensitivity",
     "solve",
 ]

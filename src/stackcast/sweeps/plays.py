@@ -15,7 +15,7 @@ import numpy as np
 
 from stackcast import agents, principals
 from stackcast.auditing import audit
-from stackcast.games.files import game_from_table, game_to_table
+from stackcast.games import game_from_table, game_to_table
 from stackcast.protocol import play
 
 if TYPE_CHECKING:

@@ -37,8 +37,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stackcast._validation import InputError, shown
-from stackcast.games import load_game
-from stackcast.games.generators import GENERATORS
+from stackcast.games import GENERATORS, load_game
 from stackcast.sweeps.plays import Metric, Play, Player, made_players
 
 if TYPE_CHECKING:
