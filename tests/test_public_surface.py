@@ -36,7 +36,7 @@ SIGNATURES = {
 
 @pytest.mark.parametrize("function", SIGNATURES, ids=lambda f: f.__name__)
 def test_the_parameters_keep_their_names(function: object) -> None:
-    assert set(SIGNATURES[function].split()) <= set(inspect.signature(function).parameters)  # type: ignore[arg-type, index]
+    assert set(SIGNATURES[function].split()) <= set(inspect.signature(function).parameters)  # type: ignore[arg-type]
 
 
 def test_a_game_is_solved_played_saved_and_audited(tmp_path: Path) -> None:
@@ -50,6 +50,7 @@ def test_a_game_is_solved_played_saved_and_audited(tmp_path: Path) -> None:
     principal = sc.principals.VersionSpace(game.principal_view, horizon=2_000, seed=0)
     agent = sc.agents.Calibrated(game.agent_view, seed=0)
     t = sc.play(principal, agent, rounds=2_000, game=game)
+    assert t.forecasts is not None
     assert t.strategies.shape == t.forecasts.shape == (2_000, 2)
     assert t.responses.shape == (2_000,)
     assert {"strategy", "rounds", "phase"} <= set(dir(t.blocks[0]))
