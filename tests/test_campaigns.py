@@ -564,3 +564,46 @@ def test_a_principal_without_a_log_cannot_import(tmp_path: Path) -> None:
             campaign.import_log((np.eye(3), [0, 1, 2]))
         campaign.add_action("bribe", [0, 0, 0])
         answer(campaign)
+
+
+# Advice that cannot be followed, and campaigns that rest ---------------------------------------
+
+
+def test_a_declined_limit_holds_until_it_is_lifted(tmp_path: Path) -> None:
+    with Campaign.new(tmp_path / "x.db", GAME, horizon=600, seed=3) as campaign:
+        answer(campaign, 3)
+        rounds = campaign.status().rounds
+        action = GAME.principal_actions[2]
+        campaign.decline(f"{action} <= 0.1", "nobody is free")
+        assert campaign.open_ask is None
+        for _ in range(3):
+            assert campaign.ask().strategy[2] <= 0.1 + 1e-9
+            answer(campaign)
+        assert campaign.status().rounds > rounds  # what was told before still counts
+        with pytest.raises(InputError, match="a limit in force"):
+            campaign.lift("no such limit")
+        with pytest.raises(InputError, match="names of the principal's actions"):
+            campaign.decline("nothing <= 0.1")
+        before = [c.name for c in campaign.status().game.shell.constraints]
+        campaign.lift(f"{action} <= 0.1")
+        assert len(campaign.status().game.shell.constraints) == len(before) - 1
+        campaign.undo()
+        assert [c.name for c in campaign.status().game.shell.constraints] == before
+
+
+def test_a_paused_campaign_asks_for_nothing(path: Path) -> None:
+    with Campaign.open(path) as campaign:
+        advice = campaign.ask()
+        campaign.pause("holidays")
+        assert campaign.state == "paused"
+        with pytest.raises(InputError, match="not paused, found one that is"):
+            campaign.pause()
+        campaign.tell([0] * advice.rounds)
+        with pytest.raises(InputError, match="running"):
+            campaign.ask()
+        campaign.resume()
+        assert campaign.ask().entry > advice.entry
+        campaign.end()
+    with Campaign.open(path) as campaign:
+        assert campaign.state == "ended"
+        campaign.resume()

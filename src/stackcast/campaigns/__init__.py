@@ -5,7 +5,7 @@ from stackcast.campaigns.campaign import Campaign
 from stackcast.campaigns.half_known import HalfKnownGame, load_half_known
 from stackcast.campaigns.journal import Entry
 from stackcast.campaigns.knowledge import Status
-from stackcast.campaigns.wording import parse_numbers
+from stackcast.campaigns.wording import parse_constraint, parse_numbers
 
 __all__ = [
     "Advice",
@@ -16,5 +16,6 @@ __all__ = [
     "Status",
     "load_half_known",
     "mixture",
+    "parse_constraint",
     "parse_numbers",
 ]

@@ -150,6 +150,8 @@ class Campaign:
         """Return what to commit to now; asked again before an answer, the same."""
         asked = open_ask(self._journal)
         if asked is None:
+            if self.state != "running":
+                raise InputError("ask", "a campaign that is running (resume it)", self.state)
             with self._journal.writing():
                 asked = open_ask(self._journal) or self._decide()
         return self._advice(asked)
@@ -237,6 +239,68 @@ class Campaign:
             game = known_game(self._journal)
             game = game.with_action(text("action", name), payoffs)
             new_chapter(self._journal, "action", game=game)
+
+    def decline(self, limit: Constraint | str, why: str = "") -> None:
+        """Decline what was asked: add a limit that later advice keeps, and withdraw the ask.
+
+        The principal starts a new chapter that knows all answers so far. ``undo`` takes it back.
+
+        Parameters
+        ----------
+        limit : Constraint or str
+            What cannot be done, as a limit on what may be committed to: ``"audit <= 0.2"``.
+        why : str
+            The reason, for whoever reads the journal.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> game = HalfKnownGame([[1, 3], [0, 2]], ["up", "down"], ["left", "right"])
+        >>> with TemporaryDirectory() as folder:
+        ...     with Campaign.new(Path(folder) / "x.db", game, horizon=500) as campaign:
+        ...         _ = campaign.ask()
+        ...         campaign.decline("up <= 0.4", "too dear this month")
+        ...         bool(campaign.ask().strategy[0] <= 0.4 + 1e-9)
+        True
+        """
+        with self._journal.writing():
+            game = known_game(self._journal)
+            if isinstance(limit, str):
+                limit = parse_constraint(limit, game.principal_actions)
+            game = game.with_constraints([limit])
+            declined = {"limit": limit.name, "why": text("why", why)}
+            new_chapter(self._journal, "decline", game=game, declined=declined)
+
+    def lift(self, limit: str) -> None:
+        """Lift a limit by its name; the principal starts a new chapter that knows all answers."""
+        with self._journal.writing():
+            game = known_game(self._journal)
+            new_chapter(self._journal, "lift", game=game.without_constraint(limit))
+
+    @property
+    def state(self) -> str:
+        """Whether the campaign is ``"running"``, ``"paused"`` or ``"ended"``."""
+        last = self._journal.last("pause", "resume", "end")
+        return {"pause": "paused", "end": "ended"}.get(last.kind if last else "", "running")
+
+    def pause(self, why: str = "") -> None:
+        """Ask for nothing until :meth:`resume`; what was asked can still be told."""
+        self._turn("pause", "paused", why)
+
+    def end(self, why: str = "") -> None:
+        """Close the campaign; :meth:`resume` opens it again."""
+        self._turn("end", "ended", why)
+
+    def resume(self) -> None:
+        """Go on with a campaign that was paused or ended."""
+        self._turn("resume", "running", "")
+
+    def _turn(self, kind: str, state: str, why: str) -> None:
+        with self._journal.writing():
+            if self.state == state:
+                raise InputError(kind, f"a campaign that is not {state}", "one that is")
+            self._journal.add(kind, None, {"why": text("why", why)}, software())
 
     def import_log(
         self, source: str | os.PathLike[str] | tuple[npt.ArrayLike, npt.ArrayLike]

@@ -76,6 +76,7 @@ def new_chapter(
     game: HalfKnownGame | None = None,
     imported: list[list[Any]] | None = None,
     about: int | None = None,
+    declined: dict[str, str] | None = None,
 ) -> Chapter:
     """Let the principal start anew, within the caller's transaction; an open ask is withdrawn."""
     from stackcast.campaigns.knowledge import as_log, played, pooled
@@ -95,6 +96,8 @@ def new_chapter(
         found = pooled(journal, len(known.agent_actions), imported or [])
         new["log"] = as_log(found, known.principal_view)
     new["imported"] = imported or []
+    if declined is not None:
+        new["declined"] = declined
     asked = open_ask(journal)
     number = journal.add("start", about, new, software())
     if asked is not None:

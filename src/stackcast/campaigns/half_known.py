@@ -153,6 +153,14 @@ class HalfKnownGame:
         more = tuple(constraints)
         return self._changed(constraints=(*self._shell.constraints, *more)) if more else self
 
+    def without_constraint(self, name: str) -> HalfKnownGame:
+        """Return the game without the constraint of that name."""
+        kept = [c for c in self._shell.constraints if c.name != name]
+        if len(kept) == len(self._shell.constraints):
+            known = ", ".join(c.name for c in self._shell.constraints) or "none is in force"
+            raise InputError("limit", f"a limit in force ({known})", shown(name))
+        return self._changed(constraints=kept)
+
     def with_action(self, name: str, payoffs: npt.ArrayLike) -> HalfKnownGame:
         """Return the game with one more action of the agent, and what the principal earns by it.
 

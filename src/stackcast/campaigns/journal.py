@@ -10,6 +10,9 @@ ask       its start               what to commit to, and for how long
 tell      its ask                 what was played and how the agent responded
 correct   a tell                  what that entry should have said
 undo      the entry taken back
+pause     –                       ask for nothing until resumed, and why
+resume    –                       go on
+end       –                       the campaign is closed, and why
 ========= ======================= ==========================================================
 
 An entry that was taken back stays, with ``revoked_by`` set. Snapshots are the principal's state
@@ -61,7 +64,11 @@ class Entry:
         """Return what the entry says, in a few words."""
         body = self.body
         if self.kind == "start":
-            return f"start ({body['reason']})"
+            declined = body.get("declined", {})
+            more = f" {declined['limit']}: {declined['why']}" if declined else ""
+            return f"start ({body['reason']}{more.rstrip(': ')})"
+        if self.kind in ("pause", "resume", "end"):
+            return f"{self.kind} {body['why']}".rstrip()
         if self.kind == "ask":
             strategy = ", ".join(f"{round(p, 4):g}" for p in body["strategy"])
             return f"ask ({strategy}) for {body['rounds']} rounds, {body['phase']}"

@@ -18,7 +18,8 @@ SCHEMA = (
     """CREATE TABLE entry (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         at TEXT NOT NULL,
-        kind TEXT NOT NULL CHECK (kind IN ('start', 'ask', 'tell', 'correct', 'undo')),
+        kind TEXT NOT NULL
+            CHECK (kind IN ('start', 'ask', 'tell', 'correct', 'undo', 'pause', 'resume', 'end')),
         about INTEGER REFERENCES entry (id),
         body TEXT NOT NULL,
         software TEXT NOT NULL DEFAULT '',

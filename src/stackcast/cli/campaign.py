@@ -259,6 +259,66 @@ def action(
 
 
 @campaign.command()
+def decline(
+    file: File,
+    limit: Annotated[str, typer.Argument(help="What cannot be done, as 'audit <= 0.2'.")],
+    why: Annotated[str, typer.Option(help="The reason, for the journal.")] = "",
+) -> None:
+    """Decline what was asked: the limit holds from now on, and the next ask keeps it."""
+    from stackcast.campaigns import Campaign
+
+    with Campaign.open(file) as opened:
+        opened.decline(limit, why)
+    print(f"Declined, and kept as a limit: {limit}. Next: stackcast campaign ask {file}")
+
+
+@campaign.command()
+def lift(
+    file: File, limit: Annotated[str, typer.Argument(help="The limit, as it was given.")]
+) -> None:
+    """Lift a limit that a decline or the start of the campaign set."""
+    from stackcast.campaigns import Campaign
+
+    with Campaign.open(file) as opened:
+        opened.lift(limit)
+    print(f"Lifted: {limit}.")
+
+
+@campaign.command()
+def pause(
+    file: File, why: Annotated[str, typer.Option(help="The reason, for the journal.")] = ""
+) -> None:
+    """Ask for nothing until the campaign is resumed."""
+    from stackcast.campaigns import Campaign
+
+    with Campaign.open(file) as opened:
+        opened.pause(why)
+    print(f"Paused. Go on with: stackcast campaign resume {file}")
+
+
+@campaign.command()
+def end(
+    file: File, why: Annotated[str, typer.Option(help="The reason, for the journal.")] = ""
+) -> None:
+    """Close the campaign; resume opens it again."""
+    from stackcast.campaigns import Campaign
+
+    with Campaign.open(file) as opened:
+        opened.end(why)
+    print(f"Closed. Open it again with: stackcast campaign resume {file}")
+
+
+@campaign.command()
+def resume(file: File) -> None:
+    """Go on with a campaign that was paused or closed."""
+    from stackcast.campaigns import Campaign
+
+    with Campaign.open(file) as opened:
+        opened.resume()
+    print(f"Running again. Next: stackcast campaign ask {file}")
+
+
+@campaign.command()
 def log(
     file: File,
     last: Annotated[int, typer.Option(min=1, help="How many entries to list.")] = 20,
