@@ -24,6 +24,9 @@ s = 1: prior_e). Each round multiplies it by f_e·(1 − c_τ)/total at least, i
 G ≤ ln(1/δ′) + ln s + 2 ln ln(s + e) + 1 + Σ ε_τ, because exp(G − Σ ε_τ) from s on is a
 supermartingale (see :class:`~stackcast.calibration.SecondOrderRate` for what follows).
 
+Experts whose forecasts of the whole outcome bet in every round (the maps of a recalibrator) hold a
+part of the same wealth and share it in the same way: the theorem is theirs too.
+
 **Cost.** A round changes the bets of the bins in which the forecast has weight. All others change
 alike, so W_e = scale·v_e + offset·prior_e with one scale and one offset a bank, and a round touches
 no bin but its own. Every so often the two are worked into v, which keeps them near 1 and 0: nothing
@@ -64,6 +67,8 @@ class Bank(NamedTuple):
 BANKS = (Bank(0.0, 0.8, 10), Bank(0.01, 0.2, 4))
 LARGEST = 0.9
 
+_NOBODY = np.zeros(0)
+
 # Rows of `banks`.
 _RETURNED, _PRIOR, _SCALE, _OFFSET, _WEALTH, _RESERVE = range(6)
 
@@ -86,32 +91,38 @@ class Bankroll(NamedTuple):
     banks: FloatArray  # (6, B)
     shares: FloatArray  # (n + 1,): the prior of each bin, and last of the bins not seen yet
     growth: FloatArray  # (m + 1,): 1/width_j, and last Σ ln(total)
+    experts: FloatArray  # (N, B): v of those who bet in every round
+    expert_priors: FloatArray  # (N,): their priors, which with the shares sum to 1
 
 
-def new_bankroll(bins: int, widths: FloatArray, unknown: bool) -> Bankroll:
-    """Return the bankroll before the first round.
+def even_shares(bins: int, unknown: bool) -> FloatArray:
+    """Return the prior of each bin, and last of the bins not seen yet (all of it if ``unknown``)."""
+    if unknown:
+        return np.append(np.zeros(bins), 1.0)
+    return np.append(np.full(bins, 1 / max(bins, 1)), 0.0)
 
-    ``unknown`` says that bins appear as they are visited: the b-th has the prior 1/(b(b + 1)).
-    """
-    m, count = len(widths), len(BANKS)
-    first = np.cumsum([0, *(bank.sizes for bank in BANKS)])
-    sizes = np.concatenate([LARGEST * 0.5 ** np.arange(bank.sizes) for bank in BANKS])
-    priors = np.concatenate([np.full(b.sizes, b.prior / b.sizes) for b in BANKS]) / (2 * m)
-    banks = np.zeros((6, count))
-    banks[_RETURNED] = [bank.returned for bank in BANKS]
-    banks[_PRIOR] = banks[_WEALTH] = [bank.prior for bank in BANKS]
+
+def new_bankroll(
+    shares: FloatArray,
+    widths: FloatArray,
+    expert_priors: FloatArray = _NOBODY,
+    kinds: tuple[Bank, ...] = BANKS,
+) -> Bankroll:
+    """Return the bankroll before the first round; all shares and priors sum to 1."""
+    m, bins = len(widths), len(shares) - 1
+    first = np.cumsum([0, *(bank.sizes for bank in kinds)])
+    sizes = np.concatenate([LARGEST * 0.5 ** np.arange(bank.sizes) for bank in kinds])
+    priors = np.concatenate([np.full(b.sizes, b.prior / b.sizes) for b in kinds]) / (2 * m)
+    banks = np.zeros((6, len(kinds)))
+    banks[_RETURNED] = [bank.returned for bank in kinds]
+    banks[_PRIOR] = banks[_WEALTH] = [bank.prior for bank in kinds]
     banks[_SCALE] = banks[_RESERVE] = 1.0
-    shares = (
-        np.append(np.zeros(bins), 1.0)
-        if unknown
-        else np.append(np.full(bins, 1 / max(bins, 1)), 0.0)
-    )
     wealth = np.zeros((bins, m, 2, len(sizes)))
     wealth[:] = shares[:-1, None, None, None] * priors
     inverse = np.divide(1.0, widths, out=np.zeros(m), where=widths > 0)
     return Bankroll(
-        wealth, np.zeros((bins, m, count)), sizes, priors, first, banks, shares,
-        np.append(inverse, 0.0),
+        wealth, np.zeros((bins, m, len(kinds))), sizes, priors, first, banks, shares,
+        np.append(inverse, 0.0), np.outer(expert_priors, banks[_PRIOR]), expert_priors,
     )  # fmt: skip
 
 
@@ -141,12 +152,11 @@ def imbalance(bankroll: Bankroll, z: FloatArray) -> None:
 
 
 @inner
-def open_bin(bankroll: Bankroll, i: int) -> None:
-    """Give the i-th bin that is seen its part of the reserve."""
+def open_bin(bankroll: Bankroll, i: int, share: float, left: float) -> None:
+    """Give a bin that is new its share of the reserve, of which so much is left."""
     out_of_line()
-    share = 1.0 / ((i + 1.0) * (i + 2.0))
     bankroll.shares[i] = share
-    bankroll.shares[-1] = 1.0 / (i + 2.0)
+    bankroll.shares[-1] = left
     for b in range(bankroll.banks.shape[1]):
         for e in range(bankroll.first[b], bankroll.first[b + 1]):
             v = bankroll.banks[_RESERVE, b] * share * bankroll.priors[e]
@@ -159,7 +169,7 @@ def open_bin(bankroll: Bankroll, i: int) -> None:
 def bet(bankroll: Bankroll, i: int, weight: float, gap: FloatArray) -> None:
     """Let the bets of bin ``i`` win and lose what a round with this weight and gap brings."""
     out_of_line()
-    wealth, tilts, sizes, priors, first, banks, shares, growth = bankroll
+    wealth, tilts, sizes, priors, first, banks, shares, growth, _, _ = bankroll
     for j in range(gap.size):
         x = weight * gap[j] * growth[j]
         if x == 0.0:
@@ -180,6 +190,36 @@ def bet(bankroll: Bankroll, i: int, weight: float, gap: FloatArray) -> None:
                 tilt += sizes[e] * (over[e] - under[e])
             banks[_WEALTH, b] += scale * won
             tilts[i, j, b] = tilt * growth[j]
+
+
+@inner
+def holdings(bankroll: Bankroll, out: FloatArray) -> None:
+    """Write what each expert holds in all banks together."""
+    out_of_line()
+    banks, experts, priors = bankroll.banks, bankroll.experts, bankroll.expert_priors
+    common = 0.0
+    for b in range(banks.shape[1]):
+        common += banks[_OFFSET, b] * banks[_PRIOR, b]
+    for e in range(priors.size):
+        total = common * priors[e]
+        for b in range(banks.shape[1]):
+            total += banks[_SCALE, b] * experts[e, b]
+        out[e] = max(total, 0.0)
+
+
+@inner
+def pay(bankroll: Bankroll, gains: FloatArray) -> None:
+    """Multiply what expert e holds by 1 + gains[e], for all of them."""
+    out_of_line()
+    banks, experts, priors = bankroll.banks, bankroll.experts, bankroll.expert_priors
+    for b in range(banks.shape[1]):
+        common = banks[_OFFSET, b] / banks[_SCALE, b] * banks[_PRIOR, b]
+        won = 0.0
+        for e in range(priors.size):
+            step = gains[e] * (experts[e, b] + common * priors[e])
+            experts[e, b] += step
+            won += step
+        banks[_WEALTH, b] += banks[_SCALE, b] * won
 
 
 @inner
@@ -209,7 +249,7 @@ def settle_round(bankroll: Bankroll, t: int) -> None:
 def _work_in(bankroll: Bankroll) -> None:
     """Write every bet's wealth out, so that scales are 1 and offsets 0 again."""
     out_of_line()
-    wealth, tilts, sizes, priors, first, banks, shares, growth = bankroll
+    wealth, tilts, sizes, priors, first, banks, shares, growth, _, _ = bankroll
     n, m = tilts.shape[:2]
     for b in range(banks.shape[1]):
         scale, offset = banks[_SCALE, b], banks[_OFFSET, b]
@@ -217,6 +257,10 @@ def _work_in(bankroll: Bankroll) -> None:
         left = shares[-1]
         banks[_RESERVE, b] = scale * banks[_RESERVE, b] + offset if left > 0.0 else 0.0
         total = banks[_RESERVE, b] * left * banks[_PRIOR, b]
+        for e in range(bankroll.expert_priors.size):
+            floor = offset * banks[_PRIOR, b] * bankroll.expert_priors[e]
+            bankroll.experts[e, b] = max(scale * bankroll.experts[e, b] + floor, 0.0)
+            total += bankroll.experts[e, b]
         for i in range(n):
             if shares[i] == 0.0:
                 break

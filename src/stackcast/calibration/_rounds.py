@@ -81,6 +81,8 @@ def run_rounds(
     banks: FloatArray,
     bin_shares: FloatArray,
     growth: FloatArray,
+    expert_wealth: FloatArray,
+    expert_priors: FloatArray,
     forecasts: FloatArray,
     tags: IntArray,
     support: IntArray,
@@ -122,7 +124,10 @@ def run_rounds(
     with named tuples.
     """
     experts = Experts(totals, marks, starts, seen)
-    bankroll = Bankroll(wealth, tilts, sizes, priors, first_sizes, banks, bin_shares, growth)
+    bankroll = Bankroll(
+        wealth, tilts, sizes, priors, first_sizes, banks, bin_shares, growth,
+        expert_wealth, expert_priors,
+    )  # fmt: skip
     pool = Pool(forecasts, tags, support, shares, vertices, request, cells)
     nature = Nature(kind, limits, budget, tableau, basis)
     binning = CompiledBinning(binning_kind, table, vector, tolerance, number)
@@ -208,7 +213,9 @@ def _mix(
             met = clock[MET]
             pool.tags[slot, HOME] = cell_of(binning, pool.request, pool.cells, clock, MET)
             if clock[MET] > met:
-                _bankroll.open_bin(bankroll, met)
+                _bankroll.open_bin(
+                    bankroll, met, 1.0 / ((met + 1.0) * (met + 2.0)), 1.0 / (met + 2.0)
+                )
         clock[INSERTED] += 1
         reached = search(pool, clock, nature, z, epsilon)
     clock[REPEATS] += clock[GAMES] - clock[GAMES_BEFORE] > 1

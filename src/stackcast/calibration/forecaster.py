@@ -16,7 +16,7 @@ from stackcast._state import (
 )
 from stackcast._validation import InputError, one_of, real_number, shown
 from stackcast.calibration import _rounds
-from stackcast.calibration._bankroll import new_bankroll, with_bins
+from stackcast.calibration._bankroll import even_shares, new_bankroll, with_bins
 from stackcast.calibration._rounds import BETTING, DONE, GIVEN, NEEDS_ROOM, SHARPNESS
 from stackcast.calibration._weights import FUNCTION, CompiledBinning
 from stackcast.calibration.binnings import Binning
@@ -152,7 +152,8 @@ class AdaptiveForecaster:
         self._per = 2.0 * float(widths.max()) if widths.max() > 0 else 1.0
         betting = method == "betting"
         capacity = 2 * _rounds.INSERTIONS if unknown else 0
-        self._bankroll = new_bankroll((n or capacity) if betting else 0, widths, unknown)
+        bins = (n or capacity) if betting else 0
+        self._bankroll = new_bankroll(even_shares(bins, unknown), widths)
         self._experts = new_experts(
             0 if betting else n, m, self.starts or "first", 1 if betting else 64
         )
