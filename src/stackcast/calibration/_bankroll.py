@@ -96,7 +96,7 @@ class Bankroll(NamedTuple):
 
 
 def even_shares(bins: int, unknown: bool) -> FloatArray:
-    """Return the prior of each bin, and last of the bins not seen yet (all of it if ``unknown``)."""
+    """Return the prior of each bin, and last that of bins not seen yet (all if ``unknown``)."""
     if unknown:
         return np.append(np.zeros(bins), 1.0)
     return np.append(np.full(bins, 1 / max(bins, 1)), 0.0)
