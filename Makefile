@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 export PYTHONWARNINGS :=
 
-.PHONY: play test test-slow test-docs bite bench docs resolve format clean
+.PHONY: play test test-slow test-docs bite fuzz bench docs resolve format clean
 
 play: .venv/.for-users
 	@$(BIN)/stackcast play --out out
@@ -30,6 +30,10 @@ test-docs: docs
 # Break each formula on purpose and see the test that guards it fail.
 bite: .venv/.for-developers
 	$(BIN)/python tools/bite.py
+
+# Hostile files and arguments through the command line: hours for the numbers on its page.
+fuzz: .venv/.for-developers
+	$(BIN)/python tools/fuzz.py --inputs 100000 --write
 
 bench: .venv/.for-benchmarks
 	$(BIN)/python -m benchmarks
