@@ -283,3 +283,16 @@ def test_a_file_never_runs_code(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         load_game(path)
     assert not marker.exists()
+
+
+def test_a_gambit_file_with_a_name_twice_is_loaded_with_a_note(tmp_path: Path) -> None:
+    file = tmp_path / "twice.nfg"
+    payoffs = "1 2 3 4 5 6 7 8 9 10 11 12"
+    file.write_text(
+        f'NFG 1 R "t" {{ "A" "B" }} {{ {{ "x" "x" "x (2)" }} {{ "y" "z" }} }} {payoffs}'
+    )
+    game = load_game(str(file))
+    assert isinstance(game, FiniteGame)
+    assert game.principal_actions == ("x", "x (3)", "x (2)")
+    assert game.description == "The file gives A strategies of the same name; renamed: 'x (3)'."
+    assert np.array_equal(game.principal_payoffs, [[1, 7], [3, 9], [5, 11]])

@@ -17,7 +17,7 @@ def requirements() -> list[str]:
     extras = project["optional-dependencies"]
     wanted = [
         *project["dependencies"],
-        *(r for name in extras if name != "bench" for r in extras[name]),
+        *(r for name in extras if name not in ("bench", "gambit") for r in extras[name]),
     ]
     return [r for r in wanted if not r.startswith("stackcast")]
 

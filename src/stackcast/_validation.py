@@ -150,6 +150,24 @@ def names(field: str, value: Any, count: int, stem: str) -> tuple[str, ...]:
     return tuple(entries)
 
 
+def distinct_names(labels: Sequence[str]) -> list[str]:
+    """Return the labels with repeated ones numbered, for files that give one name to two actions.
+
+    Examples
+    --------
+    >>> distinct_names(["stay", "go", "stay"])
+    ['stay', 'go', 'stay (2)']
+    """
+    kept: list[str] = []
+    for label in labels:
+        name, number = label, 1
+        while name in kept or (number > 1 and name in labels):
+            number += 1
+            name = f"{label} ({number})"
+        kept.append(name)
+    return kept
+
+
 def text(field: str, value: object) -> str:
     """Return ``value`` if it is a string that a file can hold."""
     if not isinstance(value, str):

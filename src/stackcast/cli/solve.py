@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 
 def solve(
     game: Annotated[str, typer.Argument(metavar="[GAME]", show_default=False)] = "",
+    payoffs: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(metavar="MINE THEIRS", help="Two tables (.csv), one a side, instead of GAME."),
+    ] = None,
     margin: Annotated[
         float, typer.Option(help="Distance that the commitment keeps to every other region.")
     ] = 0.0,
@@ -35,11 +39,22 @@ def solve(
         stackcast solve milking --details
 
         stackcast solve my-game.toml --margin 0.02 --json
+
+        stackcast solve --payoffs mine.csv theirs.csv
     """
+    from stackcast._validation import InputError
     from stackcast.cli._screen import compiling_said, print_json, screen
     from stackcast.games import DEFAULT_GAME, load_game
 
-    chosen = load_game(game or DEFAULT_GAME)
+    chosen: Any
+    if payoffs is None:
+        chosen = load_game(game or DEFAULT_GAME)
+    elif game:
+        raise InputError("GAME", "no game besides --payoffs", game)
+    else:
+        from stackcast.interop import from_csv
+
+        chosen = from_csv(*payoffs)
     with compiling_said():
         from stackcast.solvers import solve as solve_game
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stackcast._validation import InputError, real_number, shown
+from stackcast._validation import InputError, distinct_names, real_number, shown
 from stackcast.games.finite import FiniteGame
 
 if TYPE_CHECKING:
@@ -70,6 +70,13 @@ def read_nfg(content: str) -> FiniteGame:
     if cells.shape[0] != m * k:
         raise InputError("body", f"{m * k} cells for {m}×{k} strategies", f"{cells.shape[0]}")
     description, source, known_value = _split_comment(comment)
+    for player, given in zip(players, labels, strict=True):
+        if given is not None and len(set(given)) < len(given):
+            named = distinct_names(given)
+            new = ", ".join(shown(b) for a, b in zip(given, named, strict=True) if a != b)
+            note = f"The file gives {player} strategies of the same name; renamed: {new}."
+            description = f"{description}\n\n{note}".lstrip()
+            given[:] = named
     return FiniteGame(
         cells[:, 0].reshape(k, m).T,
         cells[:, 1].reshape(k, m).T,

@@ -1,0 +1,73 @@
+"""Other people's games, learners and machines: what goes in and what comes out.
+
+Each library is imported where it is used, and only then. The extras ``games``, ``rl`` and ``ml``
+install them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from stackcast._validation import InputError
+
+if TYPE_CHECKING:
+    from stackcast.interop.games import (
+        from_csv,
+        from_nashpy,
+        from_openspiel,
+        from_pandas,
+        from_pygambit,
+        from_quantecon,
+        to_nashpy,
+        to_openspiel,
+        to_pandas,
+        to_pygambit,
+        to_quantecon,
+    )
+
+_HOMES = {
+    "from_csv": "games",
+    "from_nashpy": "games",
+    "from_openspiel": "games",
+    "from_pandas": "games",
+    "from_pygambit": "games",
+    "from_quantecon": "games",
+    "to_nashpy": "games",
+    "to_openspiel": "games",
+    "to_pandas": "games",
+    "to_pygambit": "games",
+    "to_quantecon": "games",
+}
+
+__all__ = [
+    "from_csv",
+    "from_nashpy",
+    "from_openspiel",
+    "from_pandas",
+    "from_pygambit",
+    "from_quantecon",
+    "to_nashpy",
+    "to_openspiel",
+    "to_pandas",
+    "to_pygambit",
+    "to_quantecon",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'stackcast.interop' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"stackcast.interop.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def library(module: str, extra: str) -> Any:
+    """Return a library, or say in one sentence which extra installs it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        wanted = module.partition(".")[0]
+        expected = f"the library {wanted} (pip install 'stackcast[{extra}]')"
+        raise InputError("interop", expected, f"no {error.name}") from None
