@@ -38,7 +38,7 @@ from stackcast.principals import (
     UniformExplore,
     VersionSpace,
 )
-from stackcast.protocol import Block, Responses, play
+from stackcast.protocol import Agent, Block, Responses, play
 from stackcast.solvers import solve
 
 if TYPE_CHECKING:
@@ -163,14 +163,12 @@ PLAYERS: dict[str, Callable[[FiniteGame, int, int], Any]] = {
 }
 
 
-class Changing:
+class Changing(Agent):
     """An agent whose payoffs change half-way: two agents, one after the other."""
 
-    informed = False
-
     def __init__(self, before: Any, after: Any, switch: int) -> None:
+        super().__init__(before.view)
         self._parts, self._switch, self._played = (before, after), switch, 0
-        self.view, self.settings = before.view, {"name": "Changing"}
 
     def respond(self, block: Block) -> Responses:
         """Answer with the first agent, then with the second."""
@@ -181,14 +179,6 @@ class Changing:
             if count:
                 answers.append(part.respond(Block(block.strategy, count)).responses)
         return Responses(np.concatenate(answers))
-
-    def state(self) -> dict[str, Any]:
-        """Return how far it is."""
-        return {"played": self._played}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from where it was."""
-        self._played = state["played"]
 
 
 def agents(games: int, horizon: int) -> list[dict[str, Any]]:

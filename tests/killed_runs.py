@@ -14,16 +14,20 @@ import random
 import signal
 import sys
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import stackcast as sc
 from stackcast._random import stream
-from stackcast._state import State, generator_state, load_state, restored_generator
+from stackcast._state import load_state
 from stackcast.agents import Calibrated, Hedge, Lazy
-from stackcast.protocol import Agent, Block, Recommendation, Transcript, play
+from stackcast.protocol import Agent, Block, Principal, Recommendation, Transcript, play
+
+if TYPE_CHECKING:
+    from stackcast._validation import FloatArray
 
 GAME = sc.FiniteGame(
     [[0.2, 0.9, 0.1], [0.7, 0.3, 0.5], [0.4, 0.8, 0.6]],
@@ -37,12 +41,14 @@ RUNS: dict[str, tuple[int, int]] = {
 PLAYERS: dict[str, Any] = {"Hedge": Hedge, "Calibrated": Calibrated, "Lazy": Lazy}
 
 
-class Wanderer:
+@dataclass(eq=False, repr=False)
+class Wanderer(Principal):
     """A principal whose next block depends on its stream and on all answers so far."""
 
-    def __init__(self) -> None:
-        self.view = GAME.principal_view
-        self.settings = {"name": "Wanderer"}
+    rng: np.random.Generator = field(init=False)
+    counts: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
         self.rng = stream(8, "wanderer")
         self.counts = np.ones(3)
 
@@ -58,12 +64,6 @@ class Wanderer:
 
     def observe(self, responses: Any) -> None:
         self.counts = 0.9 * self.counts + np.bincount(responses, minlength=3) + 0.01
-
-    def state(self) -> State:
-        return {"rng": generator_state(self.rng), "counts": self.counts.copy()}
-
-    def restore(self, state: State) -> None:
-        self.rng, self.counts = restored_generator(state["rng"]), state["counts"].copy()
 
 
 def agent(name: str) -> Agent:
@@ -87,7 +87,14 @@ def start(name: str, folder: Path) -> int:
         try:
             rounds, every = RUNS[name]
             path = folder / f"{name}.ckpt"
-            t = play(Wanderer(), agent(name), rounds, GAME, checkpoint=path, every=every)
+            t = play(
+                Wanderer(GAME.principal_view),
+                agent(name),
+                rounds,
+                GAME,
+                checkpoint=path,
+                every=every,
+            )
             (folder / f"{name}.end").write_text(digest(t))
             status = 0
         finally:
@@ -99,9 +106,9 @@ def main(folder: Path, kills: int, seed: int) -> None:
     chance = random.Random(seed)
     took, right = {}, {}
     for name, (rounds, _) in RUNS.items():
-        play(Wanderer(), agent(name), 3000)
+        play(Wanderer(GAME.principal_view), agent(name), 3000)
         begun = time.monotonic()
-        right[name] = digest(play(Wanderer(), agent(name), rounds, GAME))
+        right[name] = digest(play(Wanderer(GAME.principal_view), agent(name), rounds, GAME))
         took[name] = time.monotonic() - begun + 0.1
     report = {"kills": 0, "resumed": 0, "torn": 0, "ends": 0, "wrong": 0}
     names = list(RUNS)

@@ -332,7 +332,7 @@ def test_the_state_of_another_agent_is_refused(name: str) -> None:
         {},
     ]
     for state in states:
-        with pytest.raises(sc.InputError, match="state: expected one of"):
+        with pytest.raises(sc.InputError, match="state: expected one with"):
             agent.restore(state)
 
 

@@ -22,7 +22,7 @@ from stackcast.auditing import Audit, audit
 from stackcast.auditing._pass import tally
 from stackcast.games import FiniteGame, load_game
 from stackcast.principals import Fixed, PhaseSwitch, Replay
-from stackcast.protocol import Block, Recommendation, Transcript, play
+from stackcast.protocol import Block, Principal, Recommendation, Transcript, play
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
@@ -153,12 +153,14 @@ def test_the_bounds_are_attained() -> None:
         assert bound.slack == pytest.approx(0, abs=1e-9)
 
 
-class Adversary:
+class Adversary(Principal):
+    result: Recommendation = None  # type: ignore[assignment]
+
     """A principal that is out for harm: walks, cycles, switches, or greed."""
 
     def __init__(self, view: PrincipalView, kind: str, seed: int) -> None:
-        self.view, self.kind = view, kind
-        self.settings = {"name": f"Adversary {kind}", "seed": seed}
+        super().__init__(view, seed=seed)
+        self.kind = kind
         self.rng = stream(seed, "test", "adversary")
         self.logits = np.zeros(view.space.dimension)
         self.cycle = self.rng.dirichlet(np.full(view.space.dimension, 0.3), 3)
@@ -180,12 +182,6 @@ class Adversary:
 
     def observe(self, responses: Any) -> None:
         self.last = int(responses[-1])
-
-    def state(self) -> dict[str, Any]:
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        pass
 
 
 KINDS = ("walk", "cycle", "switch", "greedy")

@@ -105,20 +105,20 @@ class Remembers(Hedge):
         self.past = np.append(self.past, answers.responses)
         return answers
 
-    def _memory(self) -> State:
-        return {**super()._memory(), "past": self.past}
+    def state(self) -> State:
+        return {**super().state(), "past": self.past}
 
-    def _recall(self, memory: State) -> None:
-        super()._recall(memory)
-        self.past = memory["past"].copy()
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self.past = state["past"].copy()
 
 
 class Hoards(Remembers):
-    def _memory(self) -> State:
-        return Hedge._memory(self)
+    def state(self) -> State:
+        return Hedge.state(self)
 
-    def _recall(self, memory: State) -> None:
-        Hedge._recall(self, memory)
+    def restore(self, state: State) -> None:
+        Hedge.restore(self, state)
 
 
 class Scribbles(Hedge):
@@ -137,13 +137,14 @@ class ForgetsItsStream(Hedge):
 
 
 class GivesItsOwnArrays(Hedge):
-    def _memory(self) -> State:
-        return {"totals": self._totals}
+    def state(self) -> State:
+        return {**super().state(), "totals": self._totals}
 
 
 class KeepsTheStateItIsGiven(Hedge):
-    def _recall(self, memory: State) -> None:
-        self._totals = memory["totals"]
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self._totals = state["totals"]
 
 
 class PlaysTooFar(Hedge):
@@ -163,8 +164,8 @@ class HasOddSettings(Hedge):
 
 
 class SavesTheUnsavable(Hedge):
-    def _memory(self) -> State:
-        return {"totals": self._totals.copy(), "view": self.view}
+    def state(self) -> State:
+        return {**super().state(), "view": self.view}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from stackcast import agents
 from stackcast._random import stream
 from stackcast.agents import BestResponse, Calibrated, Hedge
 from stackcast.principals import Fixed, PhaseSwitch, Replay
-from stackcast.protocol import Block, Recommendation, Responses, Transcript, play
+from stackcast.protocol import Agent, Block, Recommendation, Responses, Transcript, play
 
 GAME = sc.FiniteGame(
     [[0.2, 0.9, 0.1], [0.7, 0.3, 0.5], [0.4, 0.8, 0.6]],
@@ -213,25 +213,21 @@ def test_the_bar_is_shown_only_where_it_helps(capfd: pytest.CaptureFixture[str])
     assert "300/300 rounds" in played(True)
 
 
-class Points:
+class Points(Agent):
     """An agent of a continuous game: it answers with points."""
-
-    informed = False
-    view = GAME.agent_view
-    settings: dict[str, Any] = {}  # noqa: RUF012
 
     def respond(self, block: Block) -> Responses:
         return Responses(np.tile([0.25, -0.5], (block.rounds, 1)))
 
-    def state(self) -> dict[str, Any]:
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        pass
-
 
 def test_responses_may_be_points(tmp_path: Path) -> None:
-    t = play(Fixed(GAME.principal_view, [1, 0, 0]), Points(), 5, checkpoint=tmp_path / "c", every=2)
+    t = play(
+        Fixed(GAME.principal_view, [1, 0, 0]),
+        Points(GAME.agent_view),
+        5,
+        checkpoint=tmp_path / "c",
+        every=2,
+    )
     np.testing.assert_array_equal(t.responses, np.tile([0.25, -0.5], (5, 1)))
 
 

@@ -24,7 +24,7 @@ from stackcast.principals import (
 )
 from stackcast.principals.certificates import certified_radius, corner_points, fitted_points
 from stackcast.principals.version_cloud import VersionCloud
-from stackcast.protocol import Block, Responses, play
+from stackcast.protocol import Agent, Block, Responses, play
 from stackcast.regions import BestResponseRegions
 from stackcast.solvers import solve
 
@@ -116,13 +116,13 @@ def test_points_that_are_all_alike_spread_again() -> None:
     assert np.median(cloud.points.std(axis=0)) >= 0.25 * spread
 
 
-class Forgetful:
+class Forgetful(Agent):
     """An informed agent that gives a random answer to a share of the blocks."""
 
     informed = True
 
     def __init__(self, game: FiniteGame, share: float, seed: int) -> None:
-        self.view, self.settings = game.agent_view, {"name": "Forgetful"}
+        super().__init__(game.agent_view)
         self._rng, self._share = np.random.default_rng(seed), share
 
     def respond(self, block: Block) -> Responses:
@@ -130,12 +130,6 @@ class Forgetful:
         if block.phase != "commit" and self._rng.random() < self._share:
             y = int(self._rng.integers(len(self.view.agent_actions)))
         return Responses(np.full(block.rounds, y))
-
-    def state(self) -> dict[str, Any]:
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        pass
 
 
 def average(t: Any, game: FiniteGame, start: int = 0) -> float:

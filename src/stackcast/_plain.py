@@ -15,9 +15,9 @@ import numpy as np
 def plain(value: Any, *, also: Iterable[str] = (), but: Iterable[str] = ()) -> Any:
     """Return ``value`` as tables, lists, texts, numbers, truth values and None.
 
-    Arrays and tuples become lists, NaN and infinity None, keys texts. A dataclass becomes the table
-    of its public fields, with the properties named in ``also`` and without the fields in ``but``;
-    inside another value, an object with ``to_dict`` decides itself.
+    Arrays and tuples become lists, NaN and infinity None, keys texts, functions their names. A
+    dataclass becomes the table of its public fields, with the properties named in ``also`` and
+    without the fields in ``but``; inside another value, an object with ``to_dict`` decides itself.
 
     Examples
     --------
@@ -43,6 +43,8 @@ def plain(value: Any, *, also: Iterable[str] = (), but: Iterable[str] = ()) -> A
         return [_inner(entry) for entry in value]
     if isinstance(value, Path):
         return str(value)
+    if callable(value):
+        return f"{value.__module__}.{value.__qualname__}"
     raise TypeError(f"{type(value).__name__} has no plain form")
 
 

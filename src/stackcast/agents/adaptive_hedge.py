@@ -6,6 +6,7 @@ calibrated agent does, but without the upper bound on what a principal earns.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +15,8 @@ from stackcast._compiling import entry
 from stackcast.agents.base import RegretLearner, pick
 
 if TYPE_CHECKING:
-    from stackcast._state import State
     from stackcast._validation import FloatArray
-    from stackcast.agents.base import Feedback, IntArray
-    from stackcast.games import AgentView
+    from stackcast.agents.base import IntArray
 
 # A start s = odd·2^a lives for 4·2^a + 1 rounds, so at most three of level a live at once: slots
 # 3a+1 … 3a+3. Slot 0 is start 1, which lives for ever.
@@ -26,6 +25,7 @@ _SLOTS = 1 + 3 * 62
 _NEGLIGIBLE = 45.0
 
 
+@dataclass(eq=False, repr=False)
 class AdaptiveHedge(RegretLearner):
     """Draws responses so that its regret is small on every interval of rounds at once.
 
@@ -57,9 +57,13 @@ class AdaptiveHedge(RegretLearner):
     True
     """
 
-    def __init__(self, view: AgentView, *, seed: int = 0, feedback: Feedback = "strategy") -> None:
-        super().__init__(view, seed=seed, feedback=feedback)
-        k = len(view.agent_actions)
+    _regrets: FloatArray = field(init=False)
+    _starts: IntArray = field(init=False)
+    _snapshots: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        k = len(self.view.agent_actions)
         self._regrets = np.zeros((2, k))  # Σ r and Σ |r| of every response since round 1
         self._starts = np.zeros(_SLOTS, dtype=np.int64)
         self._snapshots = np.zeros((_SLOTS, 2, k))  # the two sums before each start
@@ -83,18 +87,6 @@ class AdaptiveHedge(RegretLearner):
             self._answers.random(len(responses)),
             responses,
         )
-
-    def _memory(self) -> State:
-        return {
-            "regrets": self._regrets.copy(),
-            "starts": self._starts.copy(),
-            "snapshots": self._snapshots.copy(),
-        }
-
-    def _recall(self, memory: State) -> None:
-        self._regrets = memory["regrets"].copy()
-        self._starts = memory["starts"].copy()
-        self._snapshots = memory["snapshots"].copy()
 
 
 @entry

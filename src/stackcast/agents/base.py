@@ -6,25 +6,25 @@ each purpose, so that blocks of any length give the same play.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from stackcast._compiling import entry
 from stackcast._random import stream
-from stackcast._state import generator_state, restored_generator
-from stackcast._validation import InputError, one_of, shown, whole_number
+from stackcast._validation import InputError, one_of, shown
 from stackcast.games import drawn_actions
-from stackcast.protocol import Responses
+from stackcast.protocol import Agent, Responses
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._state import State
     from stackcast._validation import FloatArray
-    from stackcast.games import AgentView
-    from stackcast.protocol import Agent, Block
+    from stackcast.games import AgentView, ContinuousAgentView
+    from stackcast.protocol import Block
 
     IntArray = npt.NDArray[np.int64]
 
@@ -34,57 +34,52 @@ Feedback = Literal["strategy", "action"]
 CHUNK = 1 << 16
 
 
-class Learner(ABC):
+@dataclass(eq=False, repr=False)
+class Learner(Agent):
     """An agent that answers first and then learns from the strategy or from an action drawn."""
 
-    informed = False
+    _: KW_ONLY
+    feedback: Feedback = "strategy"
+    _actions: np.random.Generator = field(init=False)
 
-    def __init__(self, view: AgentView, *, seed: int = 0, feedback: Feedback = "strategy") -> None:
-        self._view = view
-        self._seed = whole_number("seed", seed)
-        self._feedback = one_of("feedback", feedback, ("strategy", "action"))
-        self._actions = stream(seed, "agent", "sampled actions")
-
-    @property
-    def view(self) -> AgentView:
-        """What the agent knows of the game."""
-        return self._view
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The name, the seed and the parameters of this agent."""
-        return {"name": type(self).__name__, "seed": self._seed, "feedback": self._feedback}
-
-    @abstractmethod
-    def respond(self, block: Block) -> Responses:
-        """Answer every round of the block, and learn from it."""
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("feedback", self.feedback, ("strategy", "action"))
+        self._actions = stream(self.seed, "agent", "sampled actions")
 
     def _observations(self, strategy: FloatArray, rounds: int) -> FloatArray:
         """Return what is observed: one row for all rounds, or one for each."""
-        if self._feedback == "strategy":
+        if self.feedback == "strategy":
             return strategy[None, :]
         return drawn_actions(strategy, self._actions.random(rounds))
 
-    @abstractmethod
-    def _memory(self) -> State:
-        """Return what was learned, as arrays that later play does not change."""
+    # For the agents that keep what they remember by hand until their fields hold it.
 
-    @abstractmethod
+    @property
+    def _view(self) -> AgentView:
+        return self.view
+
+    @property
+    def _feedback(self) -> Feedback:
+        return self.feedback
+
+    def _memory(self) -> State:
+        return {}
+
     def _recall(self, memory: State) -> None:
         """Take over what :meth:`_memory` gave."""
 
     def state(self) -> State:
-        """Return all that the agent remembers."""
-        actions = generator_state(self._actions)
-        return {"of": identity(self), "actions": actions, **self._memory()}
+        """Return all that it remembers, as arrays and numbers that later play does not change."""
+        return {**super().state(), **self._memory()}
 
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
-        require_state_of(self, state)
-        self._actions = restored_generator(state["actions"])
+        super().restore(state)
         self._recall(state)
 
 
+@dataclass(eq=False, repr=False)
 class UtilityLearner(Learner):
     """A learner from utilities alone: what each response would have earned in each round.
 
@@ -93,14 +88,16 @@ class UtilityLearner(Learner):
     but for the unit. A subclass plays some rounds in :meth:`_play`.
     """
 
-    def __init__(self, view: AgentView, *, seed: int = 0, feedback: Feedback = "strategy") -> None:
-        super().__init__(view, seed=seed, feedback=feedback)
-        self._answers = stream(seed, "agent", "responses")
-        self._played = 0
+    _answers: np.random.Generator = field(init=False)
+    _played: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._answers = stream(self.seed, "agent", "responses")
 
     def respond(self, block: Block) -> Responses:
         """Answer every round of the block, and learn from it."""
-        view, strategy = self._view, fitting(self._view, block.strategy)
+        view, strategy = self.view, fitting(self.view, block.strategy)
         responses = np.empty(block.rounds, dtype=np.int64)
         for start in range(0, block.rounds, CHUNK):
             chunk = responses[start : start + CHUNK]
@@ -116,17 +113,6 @@ class UtilityLearner(Learner):
         ``gains`` has one row for all rounds, or one for each.
         """
 
-    def state(self) -> State:
-        """Return all that the agent remembers."""
-        answers = generator_state(self._answers)
-        return {"played": self._played, "answers": answers, **super().state()}
-
-    def restore(self, state: State) -> None:
-        """Go on from where ``state`` was taken."""
-        super().restore(state)
-        self._played = state["played"]
-        self._answers = restored_generator(state["answers"])
-
 
 class RegretLearner(UtilityLearner):
     """A learner that draws each response from a mixture."""
@@ -137,19 +123,7 @@ class RegretLearner(UtilityLearner):
         """The distribution from which the next response is drawn."""
 
 
-def identity(agent: Agent) -> dict[str, Any]:
-    """Return what an agent must share with another one to take over its state."""
-    return {**agent.settings, "game": agent.view.fingerprint}
-
-
-def require_state_of(agent: Agent, state: State) -> None:
-    """Refuse the state of another agent: compiled loops trust the sizes of their arrays."""
-    expected, found = identity(agent), state.get("of")
-    if found != expected:
-        raise InputError("state", f"one of {expected}", f"one of {found}")
-
-
-def fitting(view: AgentView, strategy: FloatArray) -> FloatArray:
+def fitting(view: AgentView | ContinuousAgentView, strategy: FloatArray) -> FloatArray:
     """Return the strategy if it has the right number of coordinates."""
     if strategy.shape != (view.space.dimension,):
         expected = f"{view.space.dimension} numbers"

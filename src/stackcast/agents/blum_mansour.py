@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,15 +12,14 @@ from stackcast.agents.base import RegretLearner, pick, softmax
 from stackcast.agents.hedge import learning_rate
 
 if TYPE_CHECKING:
-    from stackcast._state import State
     from stackcast._validation import FloatArray
-    from stackcast.agents.base import Feedback, IntArray
-    from stackcast.games import AgentView
+    from stackcast.agents.base import IntArray
 
 #: No transition is rarer than this: the chain stays irreducible when an exponential underflows.
 _RAREST = 1e-250
 
 
+@dataclass(eq=False, repr=False)
 class BlumMansour(RegretLearner):
     """Plays the stationary distribution of k copies of Hedge, copy i being paid for response i.
 
@@ -50,9 +50,12 @@ class BlumMansour(RegretLearner):
     0
     """
 
-    def __init__(self, view: AgentView, *, seed: int = 0, feedback: Feedback = "strategy") -> None:
-        super().__init__(view, seed=seed, feedback=feedback)
-        k = len(view.agent_actions)
+    _totals: FloatArray = field(init=False)
+    _shares: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        k = len(self.view.agent_actions)
         self._totals = np.zeros((k, k))
         self._shares = np.zeros(k)
 
@@ -67,12 +70,6 @@ class BlumMansour(RegretLearner):
     def _play(self, gains: FloatArray, responses: IntArray) -> None:
         uniforms = self._answers.random(len(responses))
         _blum_mansour(self._totals, self._shares, gains, uniforms, responses)
-
-    def _memory(self) -> State:
-        return {"totals": self._totals.copy(), "shares": self._shares.copy()}
-
-    def _recall(self, memory: State) -> None:
-        self._totals, self._shares = memory["totals"].copy(), memory["shares"].copy()
 
 
 @entry

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stackcast._validation import InputError, real_number, shown, whole_number
-from stackcast.agents.base import fitting, require_state_of
-from stackcast.agents.base import identity as identity_of
+from stackcast._validation import InputError, real_number, shown
+from stackcast.agents.base import fitting
 from stackcast.calibration import AdaptiveForecaster, ConeBinning
 from stackcast.games import ContinuousAgentView
-from stackcast.protocol import Responses
+from stackcast.protocol import Agent, Responses
 
 if TYPE_CHECKING:
-    from stackcast._state import State
     from stackcast._validation import FloatArray
     from stackcast.protocol import Block
 
 
-class ContinuousCalibrated:
+@dataclass(eq=False, repr=False)
+class ContinuousCalibrated(Agent):
     """Best-responds to forecasts that are calibrated, on every interval, to tents on a grid.
 
     The binning is the paper's Π₀: tents of radius 2ε on an ε-grid of the domain. In one dimension
@@ -49,50 +49,30 @@ class ContinuousCalibrated:
     ((1000, 1), array([0.2]), array([0.2]))
     """
 
-    informed = False
+    view: ContinuousAgentView  # type: ignore[assignment]
+    _: KW_ONLY
+    spacing: float | None = None
+    _forecaster: AdaptiveForecaster = field(init=False)
 
-    def __init__(
-        self, view: ContinuousAgentView, *, seed: int = 0, spacing: float | None = None
-    ) -> None:
-        self._view = _checked(view)
-        self._seed = whole_number("seed", seed)
-        self._spacing = (
-            0.1 * view.space.inner_radius
-            if spacing is None
-            else real_number("spacing", spacing, above=0.0)
-        )
-        self._forecaster = AdaptiveForecaster(
-            ConeBinning(view.space, self._spacing), view.space, seed=seed
-        )
-
-    @property
-    def view(self) -> Any:
-        """What the agent knows of the game."""
-        return self._view
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The name, the seed and the grid."""
-        return {"name": type(self).__name__, "seed": self._seed, "spacing": self._spacing}
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        space = _checked(self.view).space
+        if self.spacing is None:
+            self.spacing = 0.1 * space.inner_radius
+        self.spacing = real_number("spacing", self.spacing, above=0.0)
+        binning = ConeBinning(space, self.spacing)
+        self._forecaster = AdaptiveForecaster(binning, space, seed=self.seed)
 
     def respond(self, block: Block) -> Responses:
         """Answer every round of the block, and learn from it."""
         made = self._forecaster.run((fitting(self.view, block.strategy), block.rounds))
         _, first, back = np.unique(made.forecast_ids, return_index=True, return_inverse=True)
-        answers = self._view.best_responses(made.forecasts[first])
+        answers = self.view.best_responses(made.forecasts[first])
         return Responses(answers[back.reshape(-1)], made.forecast_ids, made.new_forecasts)
 
-    def state(self) -> State:
-        """Return all that the agent remembers."""
-        return {"of": identity_of(self), "forecaster": self._forecaster.state()}
 
-    def restore(self, state: State) -> None:
-        """Go on from where ``state`` was taken."""
-        require_state_of(self, state)
-        self._forecaster.restore(state["forecaster"])
-
-
-class ContinuousBestResponse:
+@dataclass(eq=False, repr=False)
+class ContinuousBestResponse(Agent):
     """Best-responds to the strategy itself, which it is told: the one-shot game's agent.
 
     Parameters
@@ -113,33 +93,16 @@ class ContinuousBestResponse:
     """
 
     informed = True
+    view: ContinuousAgentView  # type: ignore[assignment]
 
-    def __init__(self, view: ContinuousAgentView, *, seed: int = 0) -> None:
-        self._view = _checked(view)
-        self._seed = whole_number("seed", seed)
-
-    @property
-    def view(self) -> Any:
-        """What the agent knows of the game."""
-        return self._view
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The name and the seed."""
-        return {"name": type(self).__name__, "seed": self._seed}
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _checked(self.view)
 
     def respond(self, block: Block) -> Responses:
         """Answer every round of the block with the best response to its strategy."""
-        answer: FloatArray = self._view.best_responses(fitting(self.view, block.strategy))
+        answer: FloatArray = self.view.best_responses(fitting(self.view, block.strategy))
         return Responses(np.repeat(answer, block.rounds, axis=0))
-
-    def state(self) -> State:
-        """Return what the agent remembers: nothing but who it is."""
-        return {"of": identity_of(self)}
-
-    def restore(self, state: State) -> None:
-        """Go on from where ``state`` was taken."""
-        require_state_of(self, state)
 
 
 def _checked(view: object) -> ContinuousAgentView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +13,12 @@ from stackcast.agents.base import UtilityLearner
 from stackcast.games import BEST_RESPONSE_TOLERANCE
 
 if TYPE_CHECKING:
-    from stackcast._state import State
     from stackcast._validation import FloatArray
-    from stackcast.agents.base import Feedback, IntArray
-    from stackcast.games import AgentView, TieRule
+    from stackcast.agents.base import IntArray
+    from stackcast.games import TieRule
 
 
+@dataclass(eq=False, repr=False)
 class FollowTheLeader(UtilityLearner):
     """Plays the response with the most utility so far; fictitious play.
 
@@ -44,34 +45,20 @@ class FollowTheLeader(UtilityLearner):
     array([0, 1, 1, 1])
     """
 
-    def __init__(
-        self,
-        view: AgentView,
-        *,
-        seed: int = 0,
-        feedback: Feedback = "strategy",
-        ties: TieRule = "lowest",
-    ) -> None:
-        super().__init__(view, seed=seed, feedback=feedback)
-        self._ties = one_of("ties", ties, ("lowest", "random"))
-        self._totals = np.zeros(len(view.agent_actions))
+    _: KW_ONLY
+    ties: TieRule = "lowest"
+    _totals: FloatArray = field(init=False)
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The name, the seed and the parameters of this agent."""
-        return {**super().settings, "ties": self._ties}
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("ties", self.ties, ("lowest", "random"))
+        self._totals = np.zeros(len(self.view.agent_actions))
 
     def _play(self, gains: FloatArray, responses: IntArray) -> None:
         rounds = len(responses)
-        at_random = self._ties == "random"
+        at_random = self.ties == "random"
         uniforms = self._answers.random(rounds) if at_random else np.zeros(rounds)
         _follow(self._totals, self._played, gains, uniforms, responses, BEST_RESPONSE_TOLERANCE)
-
-    def _memory(self) -> State:
-        return {"totals": self._totals.copy()}
-
-    def _recall(self, memory: State) -> None:
-        self._totals = memory["totals"].copy()
 
 
 @entry

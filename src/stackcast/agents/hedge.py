@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +11,11 @@ from stackcast._compiling import entry
 from stackcast.agents.base import RegretLearner, pick, softmax
 
 if TYPE_CHECKING:
-    from stackcast._state import State
     from stackcast._validation import FloatArray
-    from stackcast.agents.base import Feedback, IntArray
-    from stackcast.games import AgentView
+    from stackcast.agents.base import IntArray
 
 
+@dataclass(eq=False, repr=False)
 class Hedge(RegretLearner):
     """Plays each response with a probability exponential in its utility so far.
 
@@ -47,9 +47,11 @@ class Hedge(RegretLearner):
     0
     """
 
-    def __init__(self, view: AgentView, *, seed: int = 0, feedback: Feedback = "strategy") -> None:
-        super().__init__(view, seed=seed, feedback=feedback)
-        self._totals = np.zeros(len(view.agent_actions))
+    _totals: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._totals = np.zeros(len(self.view.agent_actions))
 
     @property
     def mixture(self) -> FloatArray:
@@ -62,12 +64,6 @@ class Hedge(RegretLearner):
     def _play(self, gains: FloatArray, responses: IntArray) -> None:
         uniforms = self._answers.random(len(responses))
         _hedge(self._totals, self._played, gains, uniforms, responses)
-
-    def _memory(self) -> State:
-        return {"totals": self._totals.copy()}
-
-    def _recall(self, memory: State) -> None:
-        self._totals = memory["totals"].copy()
 
 
 @entry

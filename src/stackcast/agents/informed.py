@@ -2,58 +2,35 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stackcast._compiling import entry
 from stackcast._random import stream
-from stackcast._state import generator_state, restored_generator
-from stackcast._validation import one_of, real_number, whole_number
-from stackcast.agents.base import fitting, identity, pick, require_state_of, softmax
-from stackcast.protocol import Responses
+from stackcast._validation import one_of, real_number
+from stackcast.agents.base import fitting, pick, softmax
+from stackcast.protocol import Agent, Responses
 
 if TYPE_CHECKING:
-    from stackcast._state import State
-    from stackcast.games import AgentView, TieRule
+    from stackcast.games import TieRule
     from stackcast.protocol import Block
 
 
-class _Informed(ABC):
+@dataclass(eq=False, repr=False)
+class _Informed(Agent):
     """Sees the strategy of a round before it answers; remembers nothing but its random stream."""
 
     informed = True
+    _answers: np.random.Generator = field(init=False)
 
-    def __init__(self, view: AgentView, seed: int) -> None:
-        self._view = view
-        self._seed = whole_number("seed", seed)
-        self._answers = stream(seed, "agent", "responses")
-
-    @property
-    def view(self) -> AgentView:
-        """What the agent knows of the game."""
-        return self._view
-
-    @property
-    @abstractmethod
-    def settings(self) -> dict[str, Any]:
-        """The name, the seed and the parameters of this agent."""
-
-    @abstractmethod
-    def respond(self, block: Block) -> Responses:
-        """Answer every round of the block."""
-
-    def state(self) -> State:
-        """Return all that the agent remembers."""
-        return {"of": identity(self), "answers": generator_state(self._answers)}
-
-    def restore(self, state: State) -> None:
-        """Go on from where ``state`` was taken."""
-        require_state_of(self, state)
-        self._answers = restored_generator(state["answers"])
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._answers = stream(self.seed, "agent", "responses")
 
 
+@dataclass(eq=False, repr=False)
 class BestResponse(_Informed):
     """Best-responds to the strategy itself: the agent of the classical Stackelberg game.
 
@@ -74,24 +51,23 @@ class BestResponse(_Informed):
     array([1, 1, 1])
     """
 
-    def __init__(self, view: AgentView, *, seed: int = 0, ties: TieRule = "lowest") -> None:
-        super().__init__(view, seed)
-        self._ties = one_of("ties", ties, ("lowest", "random"))
+    _: KW_ONLY
+    ties: TieRule = "lowest"
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The name, the seed and the tie rule."""
-        return {"name": type(self).__name__, "seed": self._seed, "ties": self._ties}
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("ties", self.ties, ("lowest", "random"))
 
     def respond(self, block: Block) -> Responses:
         """Answer every round of the block with a best response to its strategy."""
-        best = np.flatnonzero(self._view.best_responses(fitting(self._view, block.strategy)))
-        if self._ties == "lowest":
+        best = np.flatnonzero(self.view.best_responses(fitting(self.view, block.strategy)))
+        if self.ties == "lowest":
             return Responses(np.full(block.rounds, best[0]))
         ranks = (self._answers.random(block.rounds) * len(best)).astype(np.int64)
         return Responses(best[ranks])
 
 
+@dataclass(eq=False, repr=False)
 class QuantalResponse(_Informed):
     """Responds to the strategy with mistakes: y with probability ∝ exp(precision·U_A(h, y)).
 
@@ -115,20 +91,18 @@ class QuantalResponse(_Informed):
     0.7
     """
 
-    def __init__(self, view: AgentView, *, precision: float = 10.0, seed: int = 0) -> None:
-        super().__init__(view, seed)
-        self._precision = real_number("precision", precision, at_least=0)
+    _: KW_ONLY
+    precision: float = 10.0
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The name, the seed and the precision."""
-        return {"name": type(self).__name__, "seed": self._seed, "precision": self._precision}
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.precision = real_number("precision", self.precision, at_least=0)
 
     def respond(self, block: Block) -> Responses:
         """Draw an answer to every round of the block."""
-        utilities = self._view.utilities(fitting(self._view, block.strategy))
+        utilities = self.view.utilities(fitting(self.view, block.strategy))
         responses = np.empty(block.rounds, dtype=np.int64)
-        _quantal(utilities, self._precision, self._answers.random(block.rounds), responses)
+        _quantal(utilities, self.precision, self._answers.random(block.rounds), responses)
         return Responses(responses)
 
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stackcast._validation import whole_number
 from stackcast.principals.scripted import Fixed
-from stackcast.protocol import Block, Recommendation
+from stackcast.protocol import Block, Principal, Recommendation
 from stackcast.regions.best_response import sample_space
 from stackcast.solvers import solve
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from stackcast._state import State
     from stackcast._validation import FloatArray
-    from stackcast.games import Game, PrincipalView
+    from stackcast.games import Game
 
 
 class Oracle(Fixed):
@@ -47,7 +48,7 @@ class Oracle(Fixed):
     @property
     def settings(self) -> dict[str, Any]:
         """The margin and the strategy."""
-        return {**super().settings, "name": "Oracle", "margin": self._margin}
+        return {**super().settings, "margin": self._margin}
 
     @property
     def result(self) -> Recommendation:
@@ -56,21 +57,30 @@ class Oracle(Fixed):
         return Recommendation(s.strategy, s.response, s.value, s.margin, s.value)
 
 
-class _Arms:
+@dataclass(eq=False, repr=False)
+class _Arms(Principal):
     """Strategies as the arms of a bandit: each pull is a block, its second half is what counts."""
 
-    def __init__(self, view: PrincipalView, arms: FloatArray, block: int) -> None:
-        self._view, self._arms, self._block = view, arms, block
-        self._pulls = np.zeros(len(arms), dtype=np.int64)
-        self._earned = np.zeros(len(arms))
-        self._counts = np.zeros((len(arms), view.payoffs.shape[1]), dtype=np.int64)
-        self._played = 0
-        self._arm = 0
+    horizon: int
+    _: KW_ONLY
+    block: int = 100
+    _pulls: npt.NDArray[np.int64] = field(init=False)
+    _earned: FloatArray = field(init=False)
+    _counts: npt.NDArray[np.int64] = field(init=False)
+    _arm: int = field(default=0, init=False)
 
-    @property
-    def view(self) -> PrincipalView:
-        """What the principal knows of the game."""
-        return self._view
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number("horizon", self.horizon, at_least=1)
+        whole_number("block", self.block, at_least=1)
+        self._arms = self._choices()
+        self._pulls = np.zeros(len(self._arms), dtype=np.int64)
+        self._earned = np.zeros(len(self._arms))
+        self._counts = np.zeros((len(self._arms), self.view.payoffs.shape[1]), dtype=np.int64)
+
+    @abstractmethod
+    def _choices(self) -> FloatArray:
+        """Return the strategies, one a row."""
 
     @property
     def result(self) -> Recommendation:
@@ -79,7 +89,7 @@ class _Arms:
             return Recommendation(self._arms[0], None, float("nan"))
         best = self._best()
         response = int(np.argmax(self._counts[best]))
-        value = float(self._view.utilities(self._arms[best])[response])
+        value = float(self.view.utilities(self._arms[best])[response])
         return Recommendation(self._arms[best], response, value)
 
     def _best(self) -> int:
@@ -90,29 +100,13 @@ class _Arms:
     def observe(self, responses: npt.NDArray[Any]) -> None:
         """Credit the arm with what it earned."""
         window = np.asarray(responses)[len(responses) // 2 :]
-        utilities = self._view.utilities(self._arms[self._arm])
+        utilities = self.view.utilities(self._arms[self._arm])
         self._pulls[self._arm] += 1
         self._earned[self._arm] += float(utilities[window].mean())
         self._counts[self._arm] += np.bincount(window, minlength=self._counts.shape[1])
-        self._played += len(responses)
-
-    def state(self) -> State:
-        """Return what every arm earned."""
-        return {
-            "pulls": self._pulls.copy(),
-            "earned": self._earned.copy(),
-            "counts": self._counts.copy(),
-            "played": self._played,
-            "arm": self._arm,
-        }
-
-    def restore(self, state: State) -> None:
-        """Go on from where ``state`` was taken."""
-        self._pulls, self._earned = state["pulls"].copy(), state["earned"].copy()
-        self._counts = state["counts"].copy()
-        self._played, self._arm = state["played"], state["arm"]
 
 
+@dataclass(eq=False, repr=False)
 class UniformExplore(_Arms):
     """Tries strategies drawn uniformly, one block each, then commits to the one that earned most.
 
@@ -135,33 +129,19 @@ class UniformExplore(_Arms):
     100
     """
 
-    def __init__(
-        self, view: PrincipalView, horizon: int, *, seed: int = 0, block: int = 100
-    ) -> None:
-        self._horizon = whole_number("horizon", horizon, at_least=1)
-        self._seed = whole_number("seed", seed)
-        count = max(1, horizon // 10 // whole_number("block", block, at_least=1))
-        super().__init__(view, sample_space(view.space, count, seed), block)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The name, the seed and the parameters."""
-        return {
-            "name": "UniformExplore",
-            "horizon": self._horizon,
-            "seed": self._seed,
-            "block": self._block,
-        }
+    def _choices(self) -> FloatArray:
+        return sample_space(self.view.space, max(1, self.horizon // 10 // self.block), self.seed)
 
     def commit(self) -> Block:
         """Return the next strategy to try, or the best one."""
         fresh = np.flatnonzero(self._pulls == 0)
         self._arm = int(fresh[0]) if len(fresh) else self._best()
         phase = "explore" if len(fresh) else "commit"
-        rounds = self._block if len(fresh) else max(self._block, self._horizon // 20)
+        rounds = self.block if len(fresh) else max(self.block, self.horizon // 20)
         return Block(self._arms[self._arm], rounds, phase)
 
 
+@dataclass(eq=False, repr=False)
 class GridBandit(_Arms):
     """A bandit (UCB) whose arms are a grid on the strategy space, one block for each pull.
 
@@ -180,33 +160,18 @@ class GridBandit(_Arms):
     --------
     >>> import stackcast as sc
     >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
-    >>> GridBandit(game.principal_view, horizon=10_000, resolution=4).settings["arms"]
-    5
+    >>> GridBandit(game.principal_view, horizon=10_000, resolution=4).commit()
+    Block([0.0, 1.0] for 100 rounds, 'pull')
     """
 
-    def __init__(
-        self, view: PrincipalView, horizon: int, *, resolution: int = 10, block: int = 100
-    ) -> None:
-        self._horizon = whole_number("horizon", horizon, at_least=1)
-        steps = whole_number("resolution", resolution, at_least=1)
-        whole_number("block", block, at_least=1)
-        arms = [h for h in _grid(view.space.dimension, steps) if view.space.contains(h)]
-        if not arms:
-            arms = [sample_space(view.space, 1, 0)[0]]
-        self._resolution = steps
-        self._scale = float(np.ptp(view.payoffs)) or 1.0
-        super().__init__(view, np.array(arms), block)
+    _: KW_ONLY
+    resolution: int = 10
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The name and the parameters."""
-        return {
-            "name": "GridBandit",
-            "horizon": self._horizon,
-            "resolution": self._resolution,
-            "block": self._block,
-            "arms": len(self._arms),
-        }
+    def _choices(self) -> FloatArray:
+        space = self.view.space
+        steps = whole_number("resolution", self.resolution, at_least=1)
+        arms = [h for h in _grid(space.dimension, steps) if space.contains(h)]
+        return np.array(arms) if arms else sample_space(space, 1, 0)
 
     def commit(self) -> Block:
         """Return a block of the arm with the highest index."""
@@ -214,10 +179,11 @@ class GridBandit(_Arms):
         if len(fresh):
             self._arm = int(fresh[0])
         else:
+            scale = float(np.ptp(self.view.payoffs)) or 1.0
             spread = np.sqrt(2 * math.log(self._pulls.sum() + 1) / self._pulls)
-            index = self._earned / self._pulls + 0.2 * self._scale * spread
+            index = self._earned / self._pulls + 0.2 * scale * spread
             self._arm = int(np.argmax(index))
-        return Block(self._arms[self._arm], self._block, "pull")
+        return Block(self._arms[self._arm], self.block, "pull")
 
 
 def _grid(m: int, steps: int) -> list[FloatArray]:

@@ -29,7 +29,7 @@ from stackcast.principals.coverage_balance import CoverageBalance
 from stackcast.principals.coverage_search import CoverageSearch
 from stackcast.principals.learned import Contradiction, LearnedCommitment
 from stackcast.principals.questions import Answer, Question, SelfStopping
-from stackcast.protocol import Block
+from stackcast.protocol import Block, Principal
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -73,7 +73,7 @@ _SHOWN, _RECENT = 20, 10
 _LONG, _LONG_SHARE = 1000, 50
 
 
-class CoverageLearner:
+class CoverageLearner(Principal):
     """Learns a commitment of a security game from attacks alone, and watches it.
 
     Parameters
@@ -101,9 +101,9 @@ class CoverageLearner:
     def __init__(
         self, view: PrincipalView, horizon: int, seed: int = 0, *, margin: float | None = None
     ) -> None:
+        super().__init__(view, seed=seed)
         self._view = view
         self._horizon = whole_number("horizon", horizon, at_least=1)
-        self._seed = whole_number("seed", seed)
         n = view.space.dimension
         self._search = CoverageSearch(view, 0.0)
         spread = float(np.ptp(self._search.loss) + self._search.relief.max()) or 1.0
@@ -131,17 +131,12 @@ class CoverageLearner:
         return CoverageBalance(n, self._search.resources, rounds)
 
     @property
-    def view(self) -> PrincipalView:
-        """What the principal knows of the game."""
-        return self._view
-
-    @property
     def settings(self) -> dict[str, Any]:
         """All that makes this principal another one."""
         return {
             "name": "CoverageLearner",
             "horizon": self._horizon,
-            "seed": self._seed,
+            "seed": self.seed,
             "margin": self._asked_margin,
         }
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._random import stream
-from stackcast._validation import InputError, one_of, shown, whole_number
+from stackcast._validation import InputError, one_of, shown
 from stackcast.principals.commitments import Commitment
 from stackcast.principals.membership import approx_mem, membership_opt
 from stackcast.principals.questions import Answer, FixedBlocks, RescheduledBlocks
-from stackcast.protocol import UNTIL_THE_END, Block, Recommendation
+from stackcast.protocol import UNTIL_THE_END, Block, Principal, Recommendation
 from stackcast.regions.best_response import sample_space
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def learn_commitment(
     return max(robust, key=lambda found: found.value, default=None)
 
 
-class ExploreThenCommit:
+class ExploreThenCommit(Principal):
     """Explores by Algorithm 3 and commits to what it found (Algorithm 2).
 
     Every question is one block whose most frequent response is the answer. Against adaptively
@@ -128,11 +128,11 @@ class ExploreThenCommit:
         seed: int = 0,
         schedule: str = "fixed",
     ) -> None:
+        super().__init__(view, seed=seed)
         if view.payoffs.shape != (theory.actions, theory.responses):
             expected = f"a theory for {view.payoffs.shape[0]}×{view.payoffs.shape[1]} actions"
             raise InputError("theory", expected, f"{theory.actions}×{theory.responses}")
         self._view, self._theory = view, theory
-        self._seed = whole_number("seed", seed)
         self._schedule = one_of("schedule", schedule, ("fixed", "rescheduled"))
         self._begin()
 
@@ -141,7 +141,7 @@ class ExploreThenCommit:
         self._timing: Timing = (
             FixedBlocks(rate) if self._schedule == "fixed" else RescheduledBlocks(rate)
         )
-        self._search = learn_commitment(self._view, self._theory, self._seed)
+        self._search = learn_commitment(self._view, self._theory, self.seed)
         self._answers: list[int] = []
         self._best: Commitment | None = None
         self._commitment: Commitment | None = None
@@ -149,11 +149,6 @@ class ExploreThenCommit:
         self._question: Question | None = None
         self._rounds = 0
         self._advance(None)
-
-    @property
-    def view(self) -> PrincipalView:
-        """What the principal knows of the game."""
-        return self._view
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -169,7 +164,7 @@ class ExploreThenCommit:
         }
         return {
             "name": "ExploreThenCommit",
-            "seed": self._seed,
+            "seed": self.seed,
             "schedule": self._schedule,
             "rate": repr(theory.rate),
             "regularity": theory.regularity,
@@ -186,7 +181,7 @@ class ExploreThenCommit:
         """The commitment; while exploring, the best strategy asked so far with its answer."""
         found = self._commitment or self._best
         if found is None:
-            middle = sample_space(self._view.space, 1, self._seed)[0]
+            middle = sample_space(self._view.space, 1, self.seed)[0]
             return Recommendation(middle, None, float("nan"))
         return Recommendation(found.strategy, found.response, found.value, found.margin)
 

@@ -15,7 +15,7 @@ from stackcast._random import stream
 from stackcast._state import generator_state, restored_generator
 from stackcast._validation import InputError, real_number, shown, whole_number
 from stackcast.games import ContinuousPrincipalView
-from stackcast.protocol import UNTIL_THE_END, Block, Recommendation
+from stackcast.protocol import UNTIL_THE_END, Block, Principal, Recommendation
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stackcast.games import ContinuousGame
 
 
-class LazyGDwoG:
+class LazyGDwoG(Principal):
     """Holds x + δS for an epoch, S a random direction, and climbs by what the epoch earned.
 
     With m coordinates and Φ epochs: δ = δ₀·√m·Φ^(−1/4), γ_φ = γ₀·m^(−1/2)·φ^(−3/4), and
@@ -65,12 +65,12 @@ class LazyGDwoG:
         exploration: float = 0.6,
         seed: int = 0,
     ) -> None:
+        super().__init__(view, seed=seed)  # type: ignore[arg-type]
         self._view = checked_view(view)
         self._epochs = whole_number("epochs", epochs, at_least=1)
         self._epoch_rounds = whole_number("epoch_rounds", epoch_rounds, at_least=1)
         self._step = real_number("step", step, above=0.0)
         self._exploration = real_number("exploration", exploration, above=0.0)
-        self._seed = whole_number("seed", seed)
         m = view.space.dimension
         self._delta = exploration * m**0.5 * epochs**-0.25
         if self._delta >= view.space.inner_radius:
@@ -83,11 +83,6 @@ class LazyGDwoG:
         self._last = np.full(view.response_dimension + 1, np.nan)
 
     @property
-    def view(self) -> Any:
-        """What the principal knows of the game."""
-        return self._view
-
-    @property
     def settings(self) -> dict[str, Any]:
         """The name, the step sizes, the epochs and the seed."""
         return {
@@ -96,7 +91,7 @@ class LazyGDwoG:
             "epoch_rounds": self._epoch_rounds,
             "step": self._step,
             "exploration": self._exploration,
-            "seed": self._seed,
+            "seed": self.seed,
         }
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 
 from stackcast._validation import InputError, real_number, whole_number
 from stackcast.principals.lazy_gradient import checked_view, mean_of
-from stackcast.protocol import Block, Recommendation
+from stackcast.protocol import Block, Principal, Recommendation
 from stackcast.solvers import maximise
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _PHASES = ("explore", "explore", "step", "commit")
 _MISS = 0.02
 
 
-class ResponseGradient:
+class ResponseGradient(Principal):
     """Learns the response map near its commitment, and commits to what that makes best.
 
     It plays a point and a step along each axis, an epoch each; the differences of the mean
@@ -66,6 +66,7 @@ class ResponseGradient:
         epoch_rounds: int = 500,
         difference: float | None = None,
     ) -> None:
+        super().__init__(view)  # type: ignore[arg-type]
         self._view = checked_view(view)
         self._epoch_rounds = whole_number("epoch_rounds", epoch_rounds, at_least=1)
         inner = view.space.inner_radius
@@ -84,11 +85,6 @@ class ResponseGradient:
         self._jacobian = np.zeros((k, m))
         self._noise = 0.0
         self._stale = False  # whether J was measured elsewhere and has missed since
-
-    @property
-    def view(self) -> Any:
-        """What the principal knows of the game."""
-        return self._view
 
     @property
     def settings(self) -> dict[str, Any]:

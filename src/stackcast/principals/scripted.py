@@ -5,44 +5,39 @@ They do not learn; they are the baselines and the adversaries of the others.
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stackcast._validation import InputError, real_matrix, text, whole_number
-from stackcast.protocol import UNTIL_THE_END, Block, Recommendation, fits
+from stackcast.protocol import UNTIL_THE_END, Block, Principal, Recommendation, fits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    from stackcast._state import State
     from stackcast._validation import FloatArray
     from stackcast.games import PrincipalView
 
 
-class _Scripted:
+@dataclass(eq=False, repr=False)
+class _Scripted(Principal):
     """Plays given strategies for given numbers of rounds, and counts the latest answers."""
 
-    def __init__(
-        self,
-        view: PrincipalView,
-        strategies: FloatArray,
-        rounds: npt.NDArray[np.int64],
-        phases: Sequence[str],
+    _played: int = field(default=0, init=False)
+    _last: int = field(default=0, init=False)
+    _counts: npt.NDArray[np.int64] = field(init=False)
+
+    def _follow(
+        self, strategies: FloatArray, rounds: npt.NDArray[np.int64], phases: Sequence[str]
     ) -> None:
-        self._view = view
+        strategies.flags.writeable = False
         self._strategies, self._rounds, self._phases = strategies, rounds, phases
         self._ends = np.cumsum(rounds)
-        self._played = 0
-        self._counts = np.zeros(len(view.agent_actions), dtype=np.int64)
-        self._last = 0
-
-    @property
-    def view(self) -> PrincipalView:
-        """What the principal knows of the game."""
-        return self._view
+        self._counts = np.zeros(len(self.view.agent_actions), dtype=np.int64)
 
     @property
     def result(self) -> Recommendation:
@@ -51,7 +46,7 @@ class _Scripted:
         if not self._counts.any():
             return Recommendation(strategy, None, float("nan"))
         response = int(np.argmax(self._counts))
-        return Recommendation(strategy, response, float(self._view.utilities(strategy)[response]))
+        return Recommendation(strategy, response, float(self.view.utilities(strategy)[response]))
 
     def commit(self) -> Block:
         """Return what is left of the script's current entry."""
@@ -71,16 +66,8 @@ class _Scripted:
             self._counts += np.bincount(responses, minlength=len(self._counts))
         self._played += len(responses)
 
-    def state(self) -> State:
-        """Return how far the script was played, and the latest answers."""
-        return {"played": self._played, "last": self._last, "counts": self._counts.copy()}
 
-    def restore(self, state: State) -> None:
-        """Go on from where ``state`` was taken."""
-        self._played, self._last = state["played"], state["last"]
-        self._counts = state["counts"].copy()
-
-
+@dataclass(eq=False, repr=False)
 class Fixed(_Scripted):
     """Commits to one strategy for ever.
 
@@ -101,23 +88,18 @@ class Fixed(_Scripted):
     array([0.4, 0.6])
     """
 
-    def __init__(
-        self, view: PrincipalView, strategy: npt.ArrayLike, *, phase: str = "commit"
-    ) -> None:
-        checked = view.space.check("strategy", strategy)
+    strategy: npt.ArrayLike
+    _: KW_ONLY
+    phase: str = "commit"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.strategy = self.view.space.check("strategy", self.strategy)
         endless = np.array([UNTIL_THE_END])
-        super().__init__(view, _kept(checked[None, :]), endless, [text("phase", phase)])
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The strategy."""
-        return {
-            "name": "Fixed",
-            "strategy": self._strategies[0].tolist(),
-            "phase": self._phases[0],
-        }
+        self._follow(self.strategy[None, :], endless, [text("phase", self.phase)])
 
 
+@dataclass(eq=False, repr=False)
 class PhaseSwitch(_Scripted):
     """Holds a few strategies one after the other: the exploiter of mean-based learners.
 
@@ -141,32 +123,28 @@ class PhaseSwitch(_Scripted):
     Block([1.0, 0.0] for 50 rounds, 'phase 1')
     """
 
-    def __init__(
-        self, view: PrincipalView, strategies: Sequence[npt.ArrayLike], rounds: Sequence[int]
-    ) -> None:
+    strategies: Sequence[npt.ArrayLike]
+    rounds: Sequence[int]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         checked = [
-            _accepted(view, f"strategies, entry {i}", h) for i, h in enumerate(strategies, start=1)
+            _accepted(self.view, f"strategies, entry {i}", h)
+            for i, h in enumerate(self.strategies, start=1)
         ]
         if not checked:
             raise InputError("strategies", "at least one strategy", "none")
         lengths = [
-            whole_number(f"rounds, entry {i}", n, at_least=1) for i, n in enumerate(rounds, start=1)
+            whole_number(f"rounds, entry {i}", n, at_least=1)
+            for i, n in enumerate(self.rounds, start=1)
         ]
         if len(lengths) != len(checked):
             raise InputError("rounds", f"{len(checked)} numbers, one a strategy", f"{len(lengths)}")
         phases = [f"phase {i + 1}" for i in range(len(checked))]
-        super().__init__(view, _kept(np.array(checked)), np.array(lengths), phases)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The strategies and how long each is held."""
-        return {
-            "name": "PhaseSwitch",
-            "strategies": self._strategies.tolist(),
-            "rounds": self._rounds.tolist(),
-        }
+        self._follow(np.array(checked), np.array(lengths), phases)
 
 
+@dataclass(eq=False, repr=False)
 class Replay(_Scripted):
     """Plays a recorded sequence of strategies, whatever the answers.
 
@@ -187,8 +165,11 @@ class Replay(_Scripted):
     Block([1.0, 0.0] for 2 rounds, 'replay')
     """
 
-    def __init__(self, view: PrincipalView, strategies: npt.ArrayLike) -> None:
-        rows = real_matrix("strategies", strategies)
+    strategies: npt.ArrayLike
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rows, view = real_matrix("strategies", self.strategies), self.view
         if rows.shape[1] != view.space.dimension:
             expected = f"rows of {view.space.dimension} numbers"
             raise InputError("strategies", expected, f"rows of {rows.shape[1]}")
@@ -196,16 +177,15 @@ class Replay(_Scripted):
         first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
         at = np.flatnonzero(first)
         kept = np.array([_accepted(view, f"strategies, row {t + 1}", rows[t]) for t in at])
-        super().__init__(view, _kept(kept), np.diff(np.append(at, len(rows))), ["replay"])
+        self._follow(kept, np.diff(np.append(at, len(rows))), ["replay"])
 
     @property
     def settings(self) -> dict[str, Any]:
-        """A hash of the sequence, which may be long."""
-        import hashlib
-
+        """The name and a hash of the sequence, which may be long."""
         content = self._strategies.tobytes() + self._rounds.tobytes()
         return {
-            "name": "Replay",
+            "name": type(self).__name__,
+            "seed": self.seed,
             "rounds": int(self._ends[-1]),
             "sequence": hashlib.sha256(content).hexdigest()[:32],
         }
@@ -219,8 +199,3 @@ def _accepted(view: PrincipalView, field: str, strategy: npt.ArrayLike) -> Float
     ):
         return strategy
     return view.space.check(field, strategy)
-
-
-def _kept(array: FloatArray) -> FloatArray:
-    array.flags.writeable = False
-    return array

@@ -25,7 +25,7 @@ from stackcast.principals.payoff_search import PayoffSearch
 from stackcast.principals.questions import Question
 from stackcast.principals.reviews import Review
 from stackcast.principals.watching import Watch
-from stackcast.protocol import Block
+from stackcast.protocol import Block, Principal
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -43,7 +43,7 @@ _STAGE = 0.02
 _EXPLORATION, _AGAIN = 13.0, 9.0
 
 
-class VersionSpace:
+class VersionSpace(Principal):
     """Learns the agent's payoffs up to what matters, commits, and watches its commitment.
 
     Parameters
@@ -86,8 +86,8 @@ class VersionSpace:
         log: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
         floor: float | None = None,
     ) -> None:
+        super().__init__(view, seed=seed)
         self._horizon = whole_number("horizon", horizon, at_least=1)
-        self._seed = whole_number("seed", seed)
         self._view = view
         m, k = view.payoffs.shape
         if not np.isfinite(view.payoffs).all():
@@ -107,7 +107,7 @@ class VersionSpace:
         self._level = 0
         self._search = PayoffSearch(
             view,
-            seed=self._seed,
+            seed=self.seed,
             low=low,
             high=high,
             space=space_above(view, self._floor),
@@ -127,18 +127,13 @@ class VersionSpace:
         self._heard = np.zeros(0, dtype=np.int64)
 
     @property
-    def view(self) -> PrincipalView:
-        """What the principal knows of the game."""
-        return self._view
-
-    @property
     def settings(self) -> dict[str, Any]:
         """All that makes this principal another one."""
         cloud = self._search.cloud
         return {
             "name": "VersionSpace",
             "horizon": self._horizon,
-            "seed": self._seed,
+            "seed": self.seed,
             "margin": self._asked_margin,
             "agent_payoffs": [cloud.low.tolist(), cloud.high.tolist()],
             "log": [part.tolist() for part in self._log],

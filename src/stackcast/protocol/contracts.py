@@ -15,24 +15,31 @@ is given n rounds in one block must answer, bit for bit, as if it were given n b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY, Field, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from stackcast._validation import InputError, real_vector, text, whole_number
+from stackcast._plain import plain
+from stackcast._state import generator_state, restored_generator
+from stackcast._validation import InputError, real_vector, shown, text, whole_number
+from stackcast.games import AgentView, PrincipalView
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._state import State
     from stackcast._validation import FloatArray
-    from stackcast.games import AgentView, PrincipalView, StrategySpace
+    from stackcast.games import StrategySpace
 
     IntArray = npt.NDArray[np.integer[Any]]
 
 #: The length of a block that a principal means to hold for as long as it is asked.
 UNTIL_THE_END = 2**62
+
+
+V = TypeVar("V", bound=Any)
 
 
 @dataclass(frozen=True, eq=False, init=False, slots=True)
@@ -136,68 +143,158 @@ class Recommendation:
     upper_bound: float = float("nan")
 
 
-@runtime_checkable
-class Agent(Protocol):
-    """Who responds. Built from the agent's view of a game, and from nothing else.
+@dataclass(eq=False, repr=False)
+class Player(ABC, Generic[V]):
+    """Who plays: built from one side's view of a game, and from nothing else.
 
-    ``stackcast.checks.check_agent`` tells whether a class keeps this contract.
+    A player is a dataclass, ``@dataclass(eq=False, repr=False)``. The fields of its constructor are
+    its *settings*; its fields with ``init=False`` are its *state*: arrays, numbers, texts, lists
+    and dictionaries of these, random streams, and objects that have ``state()`` and ``restore()``.
+    ``__post_init__`` checks the settings and sets the state. What is derived from the settings and
+    never changes is no field. A field of state whose number of rows grows says so:
+    ``field(init=False, metadata={"grows": True})``.
+
+    Parameters
+    ----------
+    view : view of a game
+        What the player knows of the game.
+    seed : int
+        The seed of its draws.
     """
 
-    @property
-    def view(self) -> AgentView:
-        """What the agent knows of the game."""
+    view: V
+    _: KW_ONLY
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole_number("seed", self.seed)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All that makes this agent another one (name, seed, parameters), as JSON can hold it."""
-
-    @property
-    def informed(self) -> bool:
-        """Whether it is told the strategy of a round before it answers (the one-shot game's agent).
-
-        All others answer first: what they say in round t does not depend on the strategy of t.
-        """
-
-    def respond(self, block: Block) -> Responses:
-        """Answer every round of the block, and learn from it."""
+        """Everything that determines its behaviour: name, seed, parameters, as JSON holds them."""
+        given = [f.name for f in fields(self) if f.init and f.name != "view"]
+        return {"name": type(self).__name__, **{n: plain(getattr(self, n)) for n in given}}
 
     def state(self) -> State:
         """Return all that it remembers, as arrays and numbers that later play does not change."""
+        kept = {f.name.lstrip("_"): _taken(getattr(self, f.name)) for f in self._remembered()}
+        return {"of": self._identity(), **kept}
 
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
+        of = state.get("of")
+        for name, ours in self._identity().items():
+            theirs = of.get(name) if isinstance(of, dict) else None
+            if theirs != ours:
+                raise InputError("state", f"one with {name} {shown(ours)}", shown(theirs))
+        given = {}
+        for f in self._remembered():
+            name = f.name.lstrip("_")
+            if name not in state:
+                raise InputError("state", f"one with {name}", "none")
+            grows = bool(f.metadata.get("grows"))
+            given[f.name] = _given(name, getattr(self, f.name), state[name], grows)
+        self.__dict__.update(given)
+
+    def _remembered(self) -> list[Field[Any]]:
+        return [f for f in fields(self) if not f.init]
+
+    def _identity(self) -> dict[str, Any]:
+        """Return what a player must share with another one to take over its state."""
+        return {**self.settings, "game": self.view.fingerprint}
+
+    def __repr__(self) -> str:
+        words = [f"{name}={shown(value)}" for name, value in self.settings.items()]
+        return f"{type(self).__name__}({', '.join(words[1:])})"
 
 
-@runtime_checkable
-class Principal(Protocol):
-    """Who commits. Built from the principal's view of a game, and from nothing else.
+def _taken(value: Any) -> Any:
+    """Return a value of state as a state file holds it, apart from what later play changes."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, np.random.Generator):
+        return generator_state(value)
+    if isinstance(value, list | tuple):
+        return [_taken(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: _taken(entry) for key, entry in value.items()}
+    return value.state() if hasattr(value, "restore") else value
 
-    ``stackcast.checks.check_principal`` tells whether a class keeps this contract.
+
+def _given(name: str, now: Any, saved: Any, grows: bool) -> Any:
+    """Return the value that takes the place of ``now``: compiled loops trust the sizes."""
+    if isinstance(now, np.random.Generator):
+        return restored_generator(saved)
+    if hasattr(now, "restore"):
+        now.restore(saved)
+        return now
+    if isinstance(now, np.ndarray) and saved is not None:
+        skip = 1 if grows else 0
+        if (
+            not isinstance(saved, np.ndarray)
+            or saved.dtype != now.dtype
+            or saved.ndim != now.ndim
+            or saved.shape[skip:] != now.shape[skip:]
+        ):
+            expected = f"{now.dtype} numbers of shape {now.shape}"
+            raise InputError(f"state, {name}", expected, shown(saved))
+    return tuple(_taken(saved)) if isinstance(now, tuple) else _taken(saved)
+
+
+@dataclass(eq=False, repr=False)
+class Agent(Player[AgentView]):
+    """Who responds. ``stackcast.checks.check_agent`` tells whether a class keeps the contract.
+
+    Examples
+    --------
+    An agent that plays its responses in turn:
+
+    >>> from dataclasses import dataclass, field
+    >>> import numpy as np
+    >>> import stackcast as sc
+    >>> @dataclass(eq=False, repr=False)
+    ... class InTurn(sc.protocol.Agent):
+    ...     step: int = 1
+    ...     _next: int = field(default=0, init=False)
+    ...
+    ...     def respond(self, block):
+    ...         turns = self._next + self.step * np.arange(block.rounds)
+    ...         self._next += self.step * block.rounds
+    ...         return sc.protocol.Responses(turns % len(self.view.agent_actions))
+    >>> game = sc.load_game("inspection")
+    >>> agent = InTurn(game.agent_view)
+    >>> agent
+    InTurn(seed=0, step=1)
+    >>> agent.respond(sc.protocol.Block([0.5, 0.3, 0.2], 4)).responses
+    array([0, 1, 2, 0])
+    >>> sc.checks.check_agent(lambda: InTurn(game.agent_view))
     """
 
-    @property
-    def view(self) -> PrincipalView:
-        """What the principal knows of the game."""
+    #: Whether it is told the strategy of a round before it answers (the one-shot game's agent). All
+    #: others answer first: what they say in round t does not depend on the strategy of t.
+    informed: ClassVar[bool] = False
+
+    @abstractmethod
+    def respond(self, block: Block) -> Responses:
+        """Answer every round of the block, and learn from it."""
+
+
+@dataclass(eq=False, repr=False)
+class Principal(Player[PrincipalView]):
+    """Who commits. ``stackcast.checks.check_principal`` tells whether it keeps the contract."""
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """All that makes this principal another one, as JSON can hold it."""
-
-    @property
+    @abstractmethod
     def result(self) -> Recommendation:
         """What it would commit to now."""
 
+    @abstractmethod
     def commit(self) -> Block:
         """Return the next block. Commitments and observations alternate."""
 
+    @abstractmethod
     def observe(self, responses: npt.NDArray[Any]) -> None:
         """See the responses to the block: fewer than it has rounds if play was cut."""
-
-    def state(self) -> State:
-        """Return all that it remembers between an observation and the next commitment."""
-
-    def restore(self, state: State) -> None:
-        """Go on from where ``state`` was taken."""
 
 
 def fits(space: StrategySpace, strategy: FloatArray) -> bool:
