@@ -441,7 +441,8 @@ def main(arguments: list[str] | None = None) -> None:
         if not given.only_print and given.tables:
             for spec in (given.principal, *(table.rivals if given.told else ())):
                 fill(table, spec, given.workers)
-        print(text(table.title, summary(table, given.principal)), "\n", flush=True)
+        if rows := summary(table, given.principal):
+            print(text(table.title, rows), "\n", flush=True)
 
 
 if __name__ == "__main__":
