@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from stackcast.games.domains import domain_from_table
 
 from stackcast import InputError
 from stackcast.calibration import ConeBinning
 from stackcast.games import Ball, Box, Domain, Polytope
-from stackcast.games.domains import domain_from_table
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pytest
+from stackcast.solvers import BestResponseRegions
 
 from stackcast.calibration import PowerRate
 from stackcast.games import FiniteGame, StrategySpace
@@ -23,7 +24,6 @@ from stackcast.principals import (
 )
 from stackcast.principals.questions import Answer
 from stackcast.principals.theory import membership_epochs
-from stackcast.regions import BestResponseRegions
 from stackcast.solvers import solve
 
 if TYPE_CHECKING:

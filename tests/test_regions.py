@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from stackcast.solvers import BestResponseRegions, Polytope, sample_space
 
 import stackcast as sc
 from stackcast.games import AgentView, StrategySpace
-from stackcast.regions import BestResponseRegions, Polytope, sample_space
 
 
 def uniform(m: int, k: int, seed: int) -> sc.FiniteGame:
@@ -105,7 +105,7 @@ def test_regularity_of_the_whole_simplex() -> None:
 def test_samples_stay_in_their_region_and_fill_it(seed: int) -> None:
     game = uniform(3, 3, seed)
     regions = BestResponseRegions(game)
-    everywhere = sample_space(game.space, 40_000, seed)
+    everywhere = game.space.sample(40_000, seed)
     labels = game.respond(everywhere)
     for y in range(3):
         exact = everywhere[labels == y]
@@ -188,7 +188,7 @@ def test_conservative_regions_keep_their_distance(seed: int) -> None:
 def test_regions_of_a_space_that_is_no_simplex(seed: int) -> None:
     view = coverage_view(4, 1.5, seed)
     regions = BestResponseRegions(view)
-    points = sample_space(view.space, 3000, seed)
+    points = view.space.sample(3000, seed)
     labels = view.respond(points)
     seen = np.bincount(labels, minlength=4) > 0
     assert not (regions.never_best & seen).any()

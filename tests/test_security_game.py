@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from stackcast.regions.best_response import ScaledPayoffs
+from stackcast.solvers.commitment import best_solution
+from stackcast.solvers.details import with_details
 
 import stackcast as sc
 from stackcast.games import Constraint, SecurityGame, StrategySpace, generators
 from stackcast.games.generators import SECURITY_GENERATORS
-from stackcast.regions.best_response import ScaledPayoffs
-from stackcast.solvers.commitment import best_solution
-from stackcast.solvers.details import with_details
 from stackcast.solvers.security import has_levels
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import stackelberg_values
+from stackcast.solvers import BestResponseRegions
+from stackcast.regions.best_response import ScaledPayoffs
+from stackcast.solvers.commitment import best_solution
 
 import stackcast as sc
-from stackcast.regions import BestResponseRegions
-from stackcast.regions.best_response import ScaledPayoffs
 from stackcast.solvers import best_nash, maximin, sensitivity
-from stackcast.solvers.commitment import best_solution
 
 # Few distinct entries make ties, duplicate and dominated actions common.
 COARSE = st.sampled_from([0.0, 0.0, 1.0, 1.0, 0.5, 1 / 3, -2.0])

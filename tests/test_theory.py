@@ -13,7 +13,6 @@ from stackcast.calibration import AdaptiveRate, PowerRate
 from stackcast.games import StrategySpace
 from stackcast.principals import TheoryParameters
 from stackcast.principals.theory import ball_share
-from stackcast.regions.best_response import sample_space
 
 
 @pytest.mark.parametrize("m", [2, 3, 5, 9, 30])

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         interop,
         principals,
         protocol,
-        regions,
         solvers,
         sweeps,
     )
@@ -40,12 +39,11 @@ if TYPE_CHECKING:
         save_game,
     )
     from stackcast.protocol import Block, Transcript, play
-    from stackcast.regions import BestResponseRegions
-    from stackcast.solvers import Solution, solve
+    from stackcast.solvers import BestResponseRegions, Solution, solve
 
 _HOMES = {
     "Audit": "stackcast.auditing",
-    "BestResponseRegions": "stackcast.regions",
+    "BestResponseRegions": "stackcast.solvers",
     "Block": "stackcast.protocol",
     "Constraint": "stackcast.games",
     "ContinuousGame": "stackcast.games",
@@ -73,7 +71,6 @@ _ROOMS = (
     "interop",
     "principals",
     "protocol",
-    "regions",
     "solvers",
     "sweeps",
 )
@@ -104,7 +101,6 @@ __all__ = [
     "play",
     "principals",
     "protocol",
-    "regions",
     "save_game",
     "solve",
     "solvers",

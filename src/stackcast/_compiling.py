@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _KERNEL_ROOMS = (
     "games",
-    "regions",
     "solvers",
     "calibration",
     "protocol",

@@ -6,8 +6,9 @@ the command line can print one sentence and stop with exit code 2.
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,6 +97,37 @@ def one_of(field: str, value: object, choices: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise InputError(field, "one of " + ", ".join(map(repr, choices)), shown(value))
     return value
+
+
+def table_entries(
+    field: str, table: object, required: Mapping[str, str], optional: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the entries of a table that has all required keys, and none that are not known.
+
+    ``required`` says of each key what it holds. The field of a whole file is ``""``.
+
+    Examples
+    --------
+    >>> table_entries("limits", {"low": 1, "hihg": 2}, {"low": "a number"}, ["high"])
+    Traceback (most recent call last):
+    ...
+    stackcast._validation.InputError: limits, keys: expected 'high', found 'hihg'.
+    """
+    inside = f"{field}, " if field else ""
+    known = (*required, *optional)
+    if not isinstance(table, Mapping):
+        expected = "a table with the keys " + ", ".join(required or known)
+        raise InputError(field or "file", expected, shown(table))
+    for key in table:
+        if key not in known:
+            close = difflib.get_close_matches(str(key), known, n=1)
+            raise InputError(
+                f"{inside}keys", repr(*close) if close else ", ".join(known), shown(key)
+            )
+    for key, holds in required.items():
+        if key not in table:
+            raise InputError(f"{inside}{key}", holds, "no such key")
+    return dict(table)
 
 
 def real_vector(field: str, value: Any, length: int | None = None) -> FloatArray:

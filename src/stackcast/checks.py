@@ -405,8 +405,7 @@ def _script(
 ) -> list[Block]:
     """Return blocks of random strategies: corners, mixtures, and repeats of the last one."""
     rng = stream(0, "checks", purpose)
-    found = [space.support_point(rng.normal(size=space.dimension)) for _ in range(6)]
-    corners = np.array([corner for corner in found if corner is not None])
+    corners = np.array([space.argmax(rng.normal(size=space.dimension)) for _ in range(6)])
     script: list[Block] = []
     for _ in range(blocks):
         kind = rng.integers(4)

@@ -66,7 +66,7 @@ class Calibrated(Learner):
         self._ties = one_of("ties", ties, ("lowest", "random"))
         self._forecaster = AdaptiveForecaster(
             BestResponseBinning(view, ties),
-            view.space if feedback == "strategy" else view.space.drawn,
+            view.space if feedback == "strategy" else view.space.pure,
             method=method,
             starts=starts,
             seed=seed,

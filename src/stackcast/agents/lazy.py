@@ -86,12 +86,9 @@ class Lazy(Learner):
         self._ties = one_of("ties", ties, ("lowest", "random"))
         self._budget = _checked(budget)
         self._binning = BestResponseBinning(view, ties)
-        space = view.space if feedback == "strategy" else view.space.drawn
+        space = view.space if feedback == "strategy" else view.space.pure
         self._forecaster = AdaptiveForecaster(self._binning, space, seed=seed)
-        ends = [space.support_point(axis) for axis in (*np.eye(space.dimension),)]
-        other = [space.support_point(-axis) for axis in (*np.eye(space.dimension),)]
-        self._high = np.array([e[j] for j, e in enumerate(ends) if e is not None])
-        self._low = np.array([e[j] for j, e in enumerate(other) if e is not None])
+        self._low, self._high = space.limits
         if forecast is None:
             self._held = self._forecaster.forecast().copy()
         else:

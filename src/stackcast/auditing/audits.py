@@ -324,7 +324,7 @@ def _utility_bounds(
         lines.append(
             Bound.of("utility, from forecasts", UPPER_BOUND, utility, value + excess, unit, note)
         )
-    space = game.space.drawn if draws else game.space
+    space = game.space.pure if draws else game.space
     excess = utility_by_responses(game, tallies, value, space)
     note = "holds for every agent: what its answers gave away"
     lines.append(

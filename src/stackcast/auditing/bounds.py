@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast.auditing.distances import nearest_in_region
-from stackcast.regions import BestResponseRegions
+from stackcast.solvers import BestResponseRegions
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
@@ -161,7 +161,7 @@ def swap_tie_noise(game: Game, rounds: int, delta: float) -> float:
 
 def draw_noise(game: Game, rounds: int, delta: float) -> float:
     """Return how far U_P of the strategies may lie above that of actions drawn from them."""
-    space, columns = game.space.drawn, game.principal_view.payoffs.T
+    space, columns = game.space.pure, game.principal_view.payoffs.T
     spread = max(_support(space, column) + _support(space, -column) for column in columns)
     return spread * math.sqrt(math.log(1 / delta) / (2 * rounds))
 
@@ -180,6 +180,4 @@ def has_constant_sum(space: StrategySpace) -> bool:
 
 
 def _support(space: StrategySpace, column: FloatArray) -> float:
-    point = space.support_point(column)
-    assert point is not None
-    return float(column @ point)
+    return float(column @ space.argmax(column))

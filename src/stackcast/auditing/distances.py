@@ -8,7 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
-    from stackcast.regions import BestResponseRegions
+    from stackcast.solvers import BestResponseRegions
 
 
 def nearest_in_region(
@@ -21,7 +21,7 @@ def nearest_in_region(
     Examples
     --------
     >>> from stackcast.games import FiniteGame
-    >>> from stackcast.regions import BestResponseRegions
+    >>> from stackcast.solvers import BestResponseRegions
     >>> regions = BestResponseRegions(FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]]))
     >>> nearest_in_region(regions, np.array([0.75, 0.25]), 1).round(6).tolist()
     [0.5, 0.5]

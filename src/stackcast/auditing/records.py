@@ -44,7 +44,7 @@ def checked_record(
     if table is not None and table.shape[1] != m:
         raise InputError("forecasts", f"{m} numbers a round", f"{table.shape[1]}")
     # Drawn actions, and forecasts of them, need not satisfy constraints on mixtures.
-    free = game.space.drawn
+    free = game.space.pure
     _check_all("strategies", strategies, free if draws else game.space)
     if table is not None:
         _check_all("forecasts", table, free)

@@ -423,10 +423,7 @@ class AdaptiveForecaster:
             return np.full(m, 1.0 / m)
         middle = np.zeros(m)
         for axis in np.vstack([np.eye(m), -np.eye(m)]):
-            point = self.space.support_point(axis)
-            if point is None:
-                raise InputError("space", "a bounded space with a strategy in it", "none")
-            middle += point / (2 * m)
+            middle += self.space.argmax(axis) / (2 * m)
         return middle
 
     def _decide(self) -> None:

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stackcast._compiling import inner, out_of_line
-from stackcast._validation import InputError
 from stackcast.calibration._simplex import canonical_form, furthest_vertex, solve_game
 from stackcast.games import Ball
 
@@ -114,13 +113,7 @@ def new_nature(space: StrategySpace | Ball) -> Nature:
     box = _budgeted_box(space)
     if box is not None:
         return Nature(_BUDGET, np.array(box[:2]), float(box[2]), tableau, basis)
-    limits = np.empty((2, m))
-    for j, axis in enumerate(np.eye(m)):
-        for row, sign in enumerate((-1.0, 1.0)):
-            point = space.support_point(sign * axis)
-            if point is None:
-                raise InputError("space", "a bounded space with a strategy in it", "none")
-            limits[row, j] = point[j]
+    limits = space.limits
     # Coordinates are counted from the lowest, because the simplex method wants them nonnegative.
     tableau, basis = canonical_form(space, limits[0])
     return Nature(_POLYTOPE, limits, np.inf, tableau, basis)

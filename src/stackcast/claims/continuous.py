@@ -19,7 +19,6 @@ from stackcast.calibration import ConeBinning
 from stackcast.claims.experiments import Claim, Curve, Measured
 from stackcast.games import (
     Ball,
-    Box,
     ContinuousGame,
     LabelledData,
     Polytope,
@@ -42,7 +41,7 @@ _SPACING = 0.15
 _SHARES = "continuous plays"
 
 
-def _quadratic(domain: Box | Polytope) -> ContinuousGame:
+def _quadratic(domain: Polytope) -> ContinuousGame:
     return quadratic_game(
         domain,
         target=[0.2, -0.3],
@@ -70,7 +69,7 @@ def _games() -> dict[str, ContinuousGame]:
     triangle = Polytope([[-1.0, 0.0], [0.0, -1.0], [1.0, 1.0]], [0.6, 0.6, 0.6])
     return {
         "quadratic, a line": tax,
-        "quadratic, a box": _quadratic(Box([-1.0, -0.8], [0.9, 1.0])),
+        "quadratic, a box": _quadratic(Polytope.box([-1.0, -0.8], [0.9, 1.0])),
         "quadratic, a triangle": _quadratic(triangle),
         "score, m = 1": _score(1),
         "score, m = 2": _score(2),

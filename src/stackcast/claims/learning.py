@@ -15,8 +15,7 @@ from stackcast.claims.experiments import Claim, Curve, Measured
 from stackcast.games import load_game
 from stackcast.principals import ExploreThenCommit, Precision, TheoryParameters
 from stackcast.protocol import play
-from stackcast.regions import BestResponseRegions
-from stackcast.solvers import solve
+from stackcast.solvers import BestResponseRegions, solve
 
 if TYPE_CHECKING:
     from stackcast.games import Game

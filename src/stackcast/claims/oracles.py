@@ -25,9 +25,7 @@ from stackcast.principals import (
     membership_epochs,
     membership_opt,
 )
-from stackcast.regions import BestResponseRegions
-from stackcast.regions.best_response import sample_space
-from stackcast.solvers import solve
+from stackcast.solvers import BestResponseRegions, solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,7 +122,7 @@ def initialisation(full: bool) -> Measured:
             rng = stream(seed, "claims", "initialise")
             oracle = ExactOracle(game.agent_view)
             found = False
-            for start in sample_space(game.space, count, seed):
+            for start in game.space.sample(count, seed):
                 if game.agent_view.respond(start)[0] != best.response:
                     continue  # what another region answers cannot be what is looked for
                 call = theory.initial
@@ -237,7 +235,7 @@ def optimisation(full: bool) -> Measured:
             oracle = ExactOracle(game.agent_view, ambiguous=accuracy, seed=seed)
             search = membership_opt(ball.center, y, objective, game.space, 1e-3, accuracy, 0.002)
             found = ask_oracle(search, oracle, most=20_000)
-            best = float((regions.polytope(y).vertices() @ objective).max())
+            best = float((regions.polytope(y).vertices @ objective).max())
             short = best - float(objective @ found)
             worst, most = max(worst, short), max(most, oracle.queries)
             count, missed = count + 1, missed + (short > tolerance)

@@ -11,15 +11,20 @@ from stackcast.games.catalogue import (
 )
 from stackcast.games.continuous import Constants, ContinuousGame
 from stackcast.games.continuous_sides import ContinuousAgentView, ContinuousPrincipalView
-from stackcast.games.domains import Ball, Box, Domain, Polytope
-from stackcast.games.draws import drawn_actions
 from stackcast.games.families import quadratic_game, strategic_classification, strategic_score
 from stackcast.games.files import game_from_table, game_to_table, load_game, save_game
 from stackcast.games.finite import FiniteGame
 from stackcast.games.generators import GENERATORS, competing, uniform
 from stackcast.games.labelled import LabelledData, credit_data, give_me_some_credit
 from stackcast.games.security import SecurityGame
-from stackcast.games.spaces import Constraint, StrategySpace
+from stackcast.games.spaces import (
+    Ball,
+    Constraint,
+    Domain,
+    Polytope,
+    StrategySpace,
+    drawn_actions,
+)
 from stackcast.games.views import BEST_RESPONSE_TOLERANCE, AgentView, PrincipalView, TieRule
 
 __all__ = [
@@ -29,7 +34,6 @@ __all__ = [
     "AgentView",
     "AssumptionReport",
     "Ball",
-    "Box",
     "Constants",
     "Constraint",
     "ContinuousAgentView",

@@ -213,7 +213,7 @@ def _pairs(
     first, second, third = (game.space.sample(count, rng) for _ in range(3))
     corners = rng.normal(size=(count, game.space.dimension))
     for i in range(count):
-        x = first[i] if i % 3 else game.space.support_point(corners[i])
+        x = first[i] if i % 3 else game.space.argmax(corners[i])
         other = second[i]
         if i % 2:
             other = x + 0.01 * (other - x)

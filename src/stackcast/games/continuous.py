@@ -31,8 +31,8 @@ from stackcast.games.continuous_sides import (
     checked_responses,
     principal_side,
 )
-from stackcast.games.domains import Ball, Box, Domain, Polytope
 from stackcast.games.numeric_response import COARSE, NumericResponse, central_differences
+from stackcast.games.spaces import Ball, Domain, Polytope
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -99,7 +99,7 @@ class ContinuousGame:
 
     Parameters
     ----------
-    domain : Ball, Box or Polytope
+    domain : Ball or Polytope
         Where the commitments x come from.
     principal_utility, agent_utility : function
         U_P(x, y) and U_A(x, y), of two vectors. U_P is concave in x.
@@ -108,8 +108,8 @@ class ContinuousGame:
     best_response : function, optional
         BR(x); without it a solver looks for the maximum of U_A(x, ·), see
         :class:`~stackcast.games.numeric_response.NumericResponse`.
-    response_limits : Box, optional
-        Where the solver looks for responses; by default anywhere.
+    response_limits : Polytope, optional
+        A box (:meth:`Polytope.box`) where the solver looks for responses; by default anywhere.
     constants : mapping, optional
         Those of Assumption 5.1 that are known, by the names of :class:`Constants`; the others are
         estimated on sampled points, and labelled so.
@@ -141,7 +141,7 @@ class ContinuousGame:
         response_dimension: int,
         *,
         best_response: Callable[[Any], Any] | None = None,
-        response_limits: Box | None = None,
+        response_limits: Polytope | None = None,
         constants: Mapping[str, float] | None = None,
         principal_features: Iterable[str] | None = None,
         response_features: Iterable[str] | None = None,
@@ -150,8 +150,6 @@ class ContinuousGame:
         source: str = "",
         known_value: float | None = None,
     ) -> None:
-        if not isinstance(domain, Ball | Box | Polytope):
-            raise InputError("domain", "a Ball, a Box or a Polytope", shown(domain))
         for field, function in (
             ("principal_utility", principal_utility),
             ("agent_utility", agent_utility),
@@ -212,7 +210,7 @@ class ContinuousGame:
         texts: tuple[str, str, str],
         known_value: float | None,
     ) -> None:
-        self._space, self._principal, self._agent = domain, principal, agent
+        self._space, self._principal, self._agent = checked_domain(domain), principal, agent
         self._response_dimension, self._family = response_dimension, family
         m = domain.dimension
         self._principal_features = names("principal_features", features[0], m, "coordinate")
@@ -365,6 +363,19 @@ class ContinuousGame:
         label = f"{self._name}: " if self._name else ""
         sizes = f"{self._space.dimension} → {self._response_dimension} dimensions"
         return f"ContinuousGame({label}{kind}, {self._space.kind}, {sizes})"
+
+
+def checked_domain(domain: Domain) -> Domain:
+    """Return a domain that is bounded and has 0 strictly inside; refuse anything else."""
+    if isinstance(domain, Ball):
+        inside = domain.radius > 0 and not domain.center.any()
+    elif isinstance(domain, Polytope):
+        inside = domain.bounded_around_origin
+    else:
+        raise InputError("domain", "a Ball or a Polytope", shown(domain))
+    if not inside:
+        raise InputError("domain", "a bounded set with 0 strictly inside, a ball around 0", "none")
+    return domain
 
 
 def _checked_constants(given: Mapping[str, float] | None) -> dict[str, float]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stackcast._validation import InputError, shown
-from stackcast.games.domains import domain_from_table
+from stackcast._validation import InputError, one_of, shown, table_entries, whole_number
 from stackcast.games.families import quadratic_game, strategic_classification, strategic_score
 from stackcast.games.labelled import labelled_from_table
+from stackcast.games.spaces import Ball, Polytope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stackcast.games.continuous import ContinuousGame
+    from stackcast.games.spaces import Domain
 
 _TEXTS = ("name", "description", "source", "known_value")
 #: Family → its maker, the parameters it needs, and those it may have.
@@ -76,3 +77,27 @@ def continuous_to_table(game: ContinuousGame) -> dict[str, Any]:
     table["domain"] = game.space.to_table()
     table["parameters"] = dict(game.family.parameters)
     return table
+
+
+#: Domains of files: the keys of each kind, and its maker.
+_DOMAINS: dict[str, tuple[dict[str, str], Callable[..., Domain]]] = {
+    "ball": (
+        {"dimension": "a whole number", "radius": "a number"},
+        lambda dimension, radius: Ball(whole_number("dimension", dimension, at_least=1), radius),
+    ),
+    "box": ({"low": "a list of numbers", "high": "a list of numbers"}, Polytope.box),
+    "polytope": ({"rows": "a list of rows of numbers", "bounds": "a list of numbers"}, Polytope),
+}
+
+
+def domain_from_table(field: str, table: Any) -> Domain:
+    """Return the domain of a table as it stands in a file."""
+    if not isinstance(table, dict):
+        raise InputError(field, "a table with kind 'ball', 'box' or 'polytope'", shown(table))
+    keys, make = _DOMAINS[one_of(f"{field}, kind", table.get("kind"), tuple(_DOMAINS))]
+    entries = table_entries(field, table, {"kind": "a word", **keys})
+    del entries["kind"]
+    try:
+        return make(**entries)
+    except InputError as error:
+        raise error.inside(field) from None

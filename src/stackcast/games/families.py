@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stackcast._validation import FloatArray
-    from stackcast.games.domains import Domain
     from stackcast.games.labelled import LabelledData
+    from stackcast.games.spaces import Domain
 
 
 def quadratic_game(
@@ -200,7 +200,7 @@ def strategic_classification(
 
     Parameters
     ----------
-    domain : Ball, Box or Polytope
+    domain : Ball or Polytope
         The weights that may be chosen.
     data : LabelledData
         Standardised features and labels, see :func:`stackcast.games.credit_data`.

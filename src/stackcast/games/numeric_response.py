@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stackcast._validation import FloatArray
-    from stackcast.games.domains import Box, Domain
+    from stackcast.games.spaces import Domain, Polytope
 
 #: A response is accepted where the slope of the agent's utility is this part of that at the start.
 _SLOPE = 1e-5
@@ -53,8 +53,8 @@ class NumericResponse:
         Where x comes from.
     dimension : int
         The number of coordinates of a response.
-    limits : Box, optional
-        Where responses must lie; by default anywhere.
+    limits : Polytope, optional
+        A box where responses must lie; by default anywhere.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class NumericResponse:
         utility: Callable[[Any, Any], Any],
         domain: Domain,
         dimension: int,
-        limits: Box | None = None,
+        limits: Polytope | None = None,
     ) -> None:
         self._utility, self._dimension, self._limits = utility, dimension, limits
         self._starts = [np.zeros(dimension)]
@@ -87,7 +87,7 @@ class NumericResponse:
         start = max(self._starts, key=lambda y: self._value(x, y))
         bounds = None
         if self._limits is not None:
-            bounds = list(zip(self._limits.low, self._limits.high, strict=True))
+            bounds = self._limits.limits.T.tolist()
         result = minimize(
             loss,
             start,
@@ -129,7 +129,7 @@ class NumericResponse:
         return y, remaining
 
     def _inside(self, y: FloatArray) -> FloatArray:
-        return y if self._limits is None else np.clip(y, self._limits.low, self._limits.high)
+        return y if self._limits is None else np.clip(y, *self._limits.limits)
 
     def _value(self, x: FloatArray, y: FloatArray) -> float:
         value = float(self._utility(x, y))

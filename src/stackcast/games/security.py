@@ -227,7 +227,7 @@ class SecurityGame(Game):
         -------
         array of bool, shape (days, n)
         """
-        from stackcast.games.draws import drawn_actions
+        from stackcast.games.spaces import drawn_actions
 
         c = np.clip(self.space.check("coverage", coverage), 0.0, 1.0)
         days = whole_number("days", days, at_least=1)

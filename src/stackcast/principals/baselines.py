@@ -12,7 +12,6 @@ import numpy as np
 from stackcast._validation import whole_number
 from stackcast.principals.scripted import Fixed
 from stackcast.protocol import Block, Principal, Recommendation
-from stackcast.regions.best_response import sample_space
 from stackcast.solvers import solve
 
 if TYPE_CHECKING:
@@ -130,7 +129,7 @@ class UniformExplore(_Arms):
     """
 
     def _choices(self) -> FloatArray:
-        return sample_space(self.view.space, max(1, self.horizon // 10 // self.block), self.seed)
+        return self.view.space.sample(max(1, self.horizon // 10 // self.block), self.seed)
 
     def commit(self) -> Block:
         """Return the next strategy to try, or the best one."""
@@ -171,7 +170,7 @@ class GridBandit(_Arms):
         space = self.view.space
         steps = whole_number("resolution", self.resolution, at_least=1)
         arms = [h for h in _grid(space.dimension, steps) if space.contains(h)]
-        return np.array(arms) if arms else sample_space(space, 1, 0)
+        return np.array(arms) if arms else space.sample(1, 0)
 
     def commit(self) -> Block:
         """Return a block of the arm with the highest index."""

@@ -12,7 +12,6 @@ from stackcast.principals.commitments import Commitment
 from stackcast.principals.membership import approx_mem, membership_opt
 from stackcast.principals.questions import Answer, FixedBlocks, RescheduledBlocks
 from stackcast.protocol import UNTIL_THE_END, Block, Principal, Recommendation
-from stackcast.regions.best_response import sample_space
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -38,7 +37,7 @@ def learn_commitment(
     """
     space = view.space
     rng = stream(seed, "principal", "algorithm 3")
-    starts = sample_space(space, theory.samples, seed)
+    starts = space.sample(theory.samples, seed)
     centred = []
     for start in starts:
         found = yield from approx_mem(
@@ -181,7 +180,7 @@ class ExploreThenCommit(Principal):
         """The commitment; while exploring, the best strategy asked so far with its answer."""
         found = self._commitment or self._best
         if found is None:
-            middle = sample_space(self._view.space, 1, self.seed)[0]
+            middle = self._view.space.sample(1, self.seed)[0]
             return Recommendation(middle, None, float("nan"))
         return Recommendation(found.strategy, found.response, found.value, found.margin)
 

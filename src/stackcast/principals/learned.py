@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stackcast._validation import InputError, real_matrix, shown
-from stackcast.games import StrategySpace
 from stackcast.protocol import Recommendation
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
-    from stackcast.games import PrincipalView
+    from stackcast.games import PrincipalView, StrategySpace
 
 
 @dataclass(frozen=True)
@@ -89,12 +88,7 @@ def space_above(view: PrincipalView, floor: float | None) -> StrategySpace:
     space = view.space
     if floor is None:
         return space
-    held = StrategySpace(
-        np.vstack([space.inequality_rows, -view.payoffs.T]),
-        np.append(space.inequality_bounds, np.full(view.payoffs.shape[1], -floor)),
-        space.equality_rows,
-        space.equality_bounds,
-    )
-    if held.support_point(np.zeros(space.dimension)) is None:
+    held = space.cut(-view.payoffs.T, np.full(view.payoffs.shape[1], -floor))
+    if held.inscribed_ball() is None:
         raise InputError("floor", "a utility that some strategy always earns", f"{floor:g}")
     return held

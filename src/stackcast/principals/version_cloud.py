@@ -8,7 +8,7 @@ import numpy as np
 
 from stackcast._state import generator_state, restored_generator
 from stackcast.principals._particles import answers, least_gaps, violations, walk
-from stackcast.regions._programs import best_commitment, unit_payoffs
+from stackcast.solvers import best_commitment, facet_leads, unit_payoffs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -87,7 +87,7 @@ class VersionCloud:
         m, k = view.payoffs.shape
         self._unit, self._least, self._width = unit_payoffs(view.payoffs)
         self._basis = np.ascontiguousarray(space.basis)
-        self._cuts = space.cuts
+        self._cuts = space.homogeneous_rows
         self._size = max(40, 2 * m * k)
         self.solves = 0
         self.forget()
@@ -183,19 +183,10 @@ class VersionCloud:
         everyone = np.ones(payoffs.shape[2], dtype=np.bool_)
         projected = self._basis.T @ payoffs
         # Called from here and not from compiled code, which would compile the programs anew.
+        margins = np.full((len(everyone), len(everyone)), float(margin))
         for i, W in enumerate(payoffs):
-            h, y, value, *_ = best_commitment(
-                self._unit,
-                W,
-                projected[i],
-                margin,
-                everyone,
-                self._cuts,
-                1e-13,
-                0.0,
-                False,
-                everyone,
-            )
+            lead = facet_leads(projected[i], margins)
+            h, y, value, *_ = best_commitment(self._unit, W, lead, self._cuts, everyone, True)
             if y >= 0:
                 strategies[i], responses[i] = h, y
                 values[i] = self._least + (value - 1.0) * self._width

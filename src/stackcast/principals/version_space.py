@@ -92,7 +92,7 @@ class VersionSpace(Principal):
         m, k = view.payoffs.shape
         if not np.isfinite(view.payoffs).all():
             raise InputError("view", "payoffs that are finite numbers", "NaN or infinity")
-        if not np.array_equal(view.space.frame, np.eye(m)) or view.offsets.any():
+        if not np.array_equal(view.space.enclosing_simplex, np.eye(m)) or view.offsets.any():
             raise InputError("view", "a game of mixed strategies", "another strategy space")
         self._asked_margin = margin
         if margin is not None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast.games import FiniteGame
-from stackcast.regions import BestResponseRegions
 from stackcast.report.figures import COLOURS, load_pyplot, short_name
+from stackcast.solvers import BestResponseRegions
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
@@ -56,7 +56,7 @@ def draw_triangle(
     star = None if solution is None else solution.strategy @ CORNERS
     beside = []
     for y, action in enumerate(game.agent_actions):
-        corners = regions.polytope(y).vertices()
+        corners = regions.polytope(y).vertices
         if len(corners) < 3:
             continue
         flat = corners @ CORNERS
@@ -114,7 +114,7 @@ def draw_line(game: FiniteGame, solution: Solution | None, ax: Any) -> None:
     """Draw the principal's utility along the line of mixtures of two actions."""
     regions = BestResponseRegions(game)
     for y, action in enumerate(game.agent_actions):
-        ends = regions.polytope(y).vertices()
+        ends = regions.polytope(y).vertices
         if len(ends) < 2 or abs(ends[0, 1] - ends[1, 1]) < 1e-12:
             continue
         utility = ends @ game.principal_payoffs[:, y]

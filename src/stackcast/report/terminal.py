@@ -11,9 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from stackcast.games import ContinuousGame, SecurityGame
-from stackcast.regions import BestResponseRegions
 from stackcast.report.continuous_terminal import describe_point
-from stackcast.solvers import ContinuousSolution
+from stackcast.solvers import BestResponseRegions, ContinuousSolution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

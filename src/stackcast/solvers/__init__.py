@@ -1,17 +1,24 @@
-"""The one-shot game with full information: V*, optimal and margin-robust commitments."""
+"""The one-shot game with full information: V*, optimal commitments, best-response regions."""
 
+from stackcast.solvers._programs import Programs, best_commitment, facet_leads, unit_payoffs
 from stackcast.solvers.concave import ContinuousSolution, maximise
-from stackcast.solvers.details import best_nash, maximin, sensitivity
+from stackcast.solvers.regions import BestResponseRegions, VolumeShares
 from stackcast.solvers.solution import Sensitivity, Solution
-from stackcast.solvers.stackelberg import solve
+from stackcast.solvers.stackelberg import best_nash, maximin, sensitivity, solve
 
 __all__ = [
+    "BestResponseRegions",
     "ContinuousSolution",
+    "Programs",
     "Sensitivity",
     "Solution",
+    "VolumeShares",
+    "best_commitment",
     "best_nash",
+    "facet_leads",
     "maximin",
     "maximise",
     "sensitivity",
     "solve",
+    "unit_payoffs",
 ]

@@ -97,7 +97,7 @@ def solve_continuous(game: ContinuousGame, margin: float = 0.0) -> ContinuousSol
 
 def frank_wolfe_gap(domain: Domain, x: FloatArray, gradient: FloatArray) -> float:
     """Return max_h ⟨gradient, h − x⟩ over the domain: at least V* − C(x) if C is concave."""
-    return max(0.0, float(gradient @ (domain.support_point(gradient) - x)))
+    return max(0.0, float(gradient @ (domain.argmax(gradient) - x)))
 
 
 def maximise(

@@ -18,18 +18,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stackcast._random import stream
 from stackcast._validation import InputError, real_number, whole_number
 from stackcast.games import BEST_RESPONSE_TOLERANCE, AgentView, FiniteGame, Game
-from stackcast.regions._programs import best_commitment, gap_and_distances, scaled_payoffs
-from stackcast.regions._simplex import CERTIFIED, EMPTY
-from stackcast.regions.polytope import Ball, Polytope
+from stackcast.solvers._programs import (
+    CERTIFIED,
+    EMPTY,
+    best_commitment,
+    gap_and_distances,
+    scaled_payoffs,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
-    from stackcast.games import StrategySpace
+    from stackcast.games import Ball, Polytope
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +60,7 @@ class BestResponseRegions:
     >>> regions = BestResponseRegions(game)
     >>> round(regions.margin([0.75, 0.25], 0), 4)
     0.3536
-    >>> regions.polytope(1).vertices().round(3).tolist()
+    >>> regions.polytope(1).vertices.round(3).tolist()
     [[0.5, 0.5], [0.0, 1.0]]
     """
 
@@ -111,9 +114,7 @@ class BestResponseRegions:
         lengths = np.linalg.norm(normals @ self.space.basis, axis=1)
         alike = (np.abs(normals).max(axis=1) + np.abs(bounds)) <= BEST_RESPONSE_TOLERANCE
         rows = others & ~alike
-        return Polytope.of_space(self.space).with_rows(
-            normals[rows], bounds[rows] - margin * lengths[rows]
-        )
+        return self.space.cut(normals[rows], bounds[rows] - margin * lengths[rows])
 
     def inscribed_ball(self, action: int) -> Ball | None:
         """Return a largest ball in the region and in the strategy space; None if it is empty."""
@@ -142,7 +143,7 @@ class BestResponseRegions:
         whole_number("samples", samples, at_least=30)
         confidence = real_number("confidence", confidence, above=0, at_most=1 - 1e-12)
         tail = (1 - confidence) / 2
-        points = sample_space(self.space, samples, seed)
+        points = self.space.sample(samples, seed)
         labels = self.view.respond(points)
         hits = np.bincount(labels, minlength=self.count).astype(np.float64)
         share = hits / samples
@@ -161,34 +162,6 @@ class BestResponseRegions:
             lower, upper = np.maximum(share - half, 0), np.minimum(share + half, 1)
         return VolumeShares(share, lower, upper, confidence, samples)
 
-    @cached_property
-    def contacts(self) -> dict[tuple[int, int], float]:
-        """Which regions touch: pairs of actions and the radius of their common boundary.
-
-        The radius is that of the largest ball, of one dimension less than the regions, that lies in
-        both; it is 0 where they meet only in a corner or an edge.
-        """
-        found: dict[tuple[int, int], float] = {}
-        for y in range(self.count):
-            if self.never_best[y]:
-                continue
-            region = self.polytope(y)
-            for j in range(y + 1, self.count):
-                normal = (self.view.payoffs[:, j] - self.view.payoffs[:, y]) / self.view.scale
-                bound = (self.view.offsets[y] - self.view.offsets[j]) / self.view.scale
-                length = np.linalg.norm(normal @ self.space.basis)
-                if self.never_best[j]:
-                    continue
-                if length <= BEST_RESPONSE_TOLERANCE:
-                    ball = (
-                        region.inscribed_ball() if abs(bound) <= BEST_RESPONSE_TOLERANCE else None
-                    )
-                else:
-                    ball = region.on_hyperplane(normal / length, bound / length).inscribed_ball()
-                if ball is not None:
-                    found[y, j] = ball.radius if ball.radius > 1e-9 else 0.0
-        return found
-
     def _action(self, action: int) -> int:
         y = whole_number("action", action)
         if y >= self.count:
@@ -198,17 +171,17 @@ class BestResponseRegions:
 
 @dataclass(frozen=True, eq=False)
 class ScaledPayoffs:
-    """The agent's payoffs in units in which they spread over 1, at the frame of the space.
+    """The agent's payoffs as the compiled programs take them, in units in which they spread over 1.
 
-    ``frame`` holds the utilities at the vertices of the simplex around the strategy space (rows)
-    less the smallest of each row, which changes no best response; ``projected`` the payoffs within
-    the affine hull, for lengths of normals; ``cuts`` the space's own rows.
+    ``W`` holds the utilities at the vertices of the simplex around the strategy space (rows), less
+    the smallest of each row, which changes no best response; ``projected`` the payoffs within the
+    affine hull, for lengths of normals; ``cuts`` the space's own rows; ``scale`` the unit;
+    ``vertices`` those of the simplex around the space, None if it is the space.
     """
 
-    frame: FloatArray
+    W: FloatArray
     projected: FloatArray
     cuts: FloatArray
-    tie: float
     scale: float
     vertices: FloatArray | None
 
@@ -219,25 +192,24 @@ class ScaledPayoffs:
         if space.kind == "simplex":
             # The common case, for a game without the cost of a view; Σh = 1 takes in the offsets.
             if isinstance(game, FiniteGame):
-                frame, projected, scale = scaled_payoffs(game.agent_payoffs)
+                W, projected, scale = scaled_payoffs(game.agent_payoffs)
             else:
                 view = game if isinstance(game, AgentView) else game.agent_view
-                frame, projected, scale = scaled_payoffs(view.payoffs + view.offsets)
-            cuts = np.zeros((0, frame.shape[0]))
-            return cls(frame, projected, cuts, BEST_RESPONSE_TOLERANCE, scale, None)
+                W, projected, scale = scaled_payoffs(view.payoffs + view.offsets)
+            return cls(W, projected, np.zeros((0, W.shape[0])), scale, None)
         view = game if isinstance(game, AgentView) else game.agent_view
-        at_frame = space.frame @ view.payoffs + view.offsets
+        vertices = space.enclosing_simplex
+        utilities = vertices @ view.payoffs + view.offsets
         return cls(
-            (at_frame - at_frame.min(axis=1)[:, None]) / view.scale,
+            (utilities - utilities.min(axis=1)[:, None]) / view.scale,
             np.ascontiguousarray(space.basis.T @ view.payoffs) / view.scale,
-            space.cuts,
-            BEST_RESPONSE_TOLERANCE,
+            space.homogeneous_rows,
             view.scale,
-            space.frame,
+            vertices,
         )
 
     def weights(self, strategy: FloatArray) -> FloatArray:
-        """Return the weights of a strategy on the frame's vertices."""
+        """Return the weights of a strategy on the vertices around the space."""
         if self.vertices is None or self.vertices.shape[0] == self.vertices.shape[1]:
             return strategy
         lowest, width = self.vertices[0], self.vertices[1, 0] - self.vertices[0, 0]
@@ -246,21 +218,11 @@ class ScaledPayoffs:
 
     def never_best(self, actions: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.bool_]:
         """Tell which of ``actions``, by default of all, are best responses to no strategy."""
-        k = self.frame.shape[1]
-        everyone = np.ones(k, dtype=np.bool_)
-        status = best_commitment(
-            np.ones_like(self.frame),
-            self.frame,
-            self.projected,
-            0.0,
-            everyone,
-            self.cuts,
-            self.tie,
-            0.0,
-            True,
-            everyone if actions is None else actions,
-        )[3]
-        return status == EMPTY
+        k = self.W.shape[1]
+        chosen = np.ones(k, dtype=np.bool_) if actions is None else actions
+        anything, lead = np.ones_like(self.W), np.zeros((k, k))
+        found = best_commitment(anything, self.W, lead, self.cuts, chosen, False)
+        return found.status == EMPTY
 
     def gap_and_margin(
         self,
@@ -271,18 +233,17 @@ class ScaledPayoffs:
     ) -> tuple[float, float]:
         """Return what the agent loses by ``action``, and the distance to the nearest other region.
 
-        ``weights`` are a strategy's on the frame. Regions of actions outside ``others`` do not
+        ``weights`` are a strategy's on the vertices. Regions of actions outside ``others`` do not
         count, nor do those of duplicates that are no worse for the ``principal`` (its payoffs at
-        the frame, in units in which they spread over 1).
+        the vertices, in units in which they spread over 1).
         """
         gap, distances = gap_and_distances(
             weights,
             action,
-            self.frame if principal is None else principal,
-            self.frame,
+            self.W if principal is None else principal,
+            self.W,
             self.projected,
             others,
-            self.tie,
             -1.0 if principal is None else CERTIFIED,
         )
         while True:
@@ -296,10 +257,3 @@ class ScaledPayoffs:
             if not self.never_best(one)[nearest]:
                 return gap, margin
             distances[nearest] = math.inf
-
-
-def sample_space(space: StrategySpace, count: int, seed: int) -> FloatArray:
-    """Return strategies drawn uniformly from the space: exactly if a simplex, else by a walk."""
-    if space.kind == "simplex":
-        return stream(seed, "simplex").dirichlet(np.ones(space.dimension), count)
-    return Polytope.of_space(space).sample(count, seed)

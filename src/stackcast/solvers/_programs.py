@@ -1,11 +1,14 @@
 """Compiled linear programs over best-response regions, rows added lazily.
 
-The program of action y is
+The program of the agent's action y is
 
-    maximise ⟨u_y, h⟩  subject to  h ≥ 0, Σh = 1, ⟨a, h⟩ ≤ 0 for every row a,
+    maximise ⟨u_y, h⟩  subject to  h ≥ 0, Σh = 1, ⟨a, h⟩ ≤ 0 for every row a.
 
-where the rows say that y is a best response (a = W_j − W_y, plus margin·‖projected normal‖), and
-that the commitment satisfies the principal's constraints (a = g − b, because Σh = 1).
+The rows say that y leads every other action j by ``lead[y, j]``, ⟨h, W_y − W_j⟩ ≥ lead[y, j], so
+a = W_j − W_y + lead[y, j] (because Σh = 1), and that the commitment satisfies the principal's
+constraints. One matrix serves every purpose: zeros for best responses, a margin times the length of
+the facet's normal (:func:`facet_leads`) for robust commitments, −2δ and 2δ for errors δ in the
+payoffs, −∞ where j has no region and asks for no row.
 
 **Contract.** The dual simplex method starts at the best pure strategy without any row and adds the
 most violated row until none is violated, so the objective falls from above and the program of an
@@ -16,16 +19,25 @@ max_x (u_x − Σ λ_a a_x) ≥ value by weak duality. An answer that fails its 
 left to another solver.
 
 **Cost.** A pivot touches (rows so far + 1) × (m − 1) numbers; a row enters at most once. On random
-games a handful of rows decides an action, whatever k is.
+games a handful of rows decides an action, whatever k is. ``best_commitment`` is the one entry to
+the programs: each compiled function that calls them compiles them anew, which is most of what a
+first run waits for.
+
+References
+----------
+V. Conitzer and T. Sandholm, Computing the optimal strategy to commit to, EC 2006 (one program for
+each action); C. E. Lemke, The dual method of solving the linear programming problem, Naval Research
+Logistics Quarterly 1, 1954 (dual simplex).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stackcast._compiling import inner, out_of_line
+from stackcast._compiling import entry, inner, out_of_line
+from stackcast.games import BEST_RESPONSE_TOLERANCE
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -38,6 +50,8 @@ if TYPE_CHECKING:
 
 OPTIMAL, BEATEN, EMPTY, UNSURE = 0, 1, 2, 3
 
+#: Differences of the agent's payoffs, in units of their scale, up to this are ties.
+TIE = BEST_RESPONSE_TOLERANCE
 #: Rows are scaled to a largest entry of 1 and objectives to [1, 2]; these are relative to that.
 FEASIBLE = 1e-13
 CERTIFIED = 1e-10
@@ -45,34 +59,278 @@ _PIVOT = 1e-11
 _LEAVES = 5e-14
 
 
-@inner
-def action_program(
-    u: FloatArray,
+class Programs(NamedTuple):
+    """What :func:`best_commitment` found.
+
+    Attributes
+    ----------
+    strategy : array
+        The best commitment, zeros if there is none.
+    response : int
+        The action that answers it; −1 if there is none.
+    value : float
+        What it earns, in the units of U; 0 if there is none.
+    status, values, bounds : arrays
+        For every action, how its program ended (0 optimal, 1 given up, 2 empty, 3 unsure), its
+        optimum where it is known, and an upper bound on it.
+    """
+
+    strategy: FloatArray
+    response: int
+    value: float
+    status: IntArray
+    values: FloatArray
+    bounds: FloatArray
+
+
+@entry
+def best_commitment(
+    U: FloatArray,
     W: FloatArray,
-    y: int,
-    others: BoolArray,
-    lengths: FloatArray,
-    margin: float,
+    lead: FloatArray,
     cuts: FloatArray,
-    floor: float,
+    actions: BoolArray,
     prune: bool,
-    tie: float,
-    slack: float,
-) -> tuple[int, float, float, FloatArray]:
-    """Solve the program of action ``y``.
+) -> Programs:
+    """Solve the programs of the agent's actions, the most promising first.
 
     Parameters
     ----------
-    u : (m,) objective in [1, 2]
-    W : (m, k) the agent's payoffs
-    others : (k,) which actions' regions count as other regions
-    lengths : (k, k) lengths of the projected normals W_j − W_y; read only if margin > 0
-    margin : distance to keep to the other regions
-    cuts : (q, m) rows of the principal's constraints
-    floor : value below which the action is of no interest
-    prune : whether to stop at ``floor``
-    tie : differences of payoffs up to this are ties
-    slack : utility that the agent gives up for y; negative if y must be better by that much
+    U : array, shape (m, k)
+        The principal's payoffs scaled to [1, 2], see :func:`unit_payoffs`.
+    W : array, shape (m, k)
+        The agent's payoffs, of a spread of about 1.
+    lead : array, shape (k, k)
+        By how much y must lead j; −∞ for an action j that does not count. A positive lead of y
+        over itself asks y to be the worst for the principal among its duplicates: the agent cannot
+        tell them apart, so a robust commitment may count on no more.
+    cuts : array, shape (q, m)
+        Rows c with ⟨c, h⟩ ≤ 0 of the principal's constraints.
+    actions : array of bool, shape (k,)
+        The actions whose programs are to be solved.
+    prune : bool
+        Whether an action is given up once it cannot beat the best one so far; otherwise each gets
+        its own optimum.
+
+    Examples
+    --------
+    >>> U, low, width = unit_payoffs(np.array([[1.0, 3.0], [0.0, 2.0]]))
+    >>> W, everyone = np.eye(2), np.ones(2, dtype=bool)
+    >>> best = best_commitment(U, W, np.zeros((2, 2)), np.zeros((0, 2)), everyone, prune=True)
+    >>> best.strategy, best.response, low + (best.value - 1) * width
+    (array([0.5, 0.5]), 1, 2.5)
+    """
+    m, k = W.shape
+    status = np.full(k, UNSURE)
+    values = np.full(k, np.nan)
+    bounds = np.full(k, np.inf)
+    best = 0.0
+    response = -1
+    pure = 0
+    strategy = np.zeros(m)
+    u = np.zeros(m)
+    top = np.zeros(k)
+    for x in range(m):
+        for y in range(k):
+            top[y] = max(top[y], U[x, y])
+
+    free = cuts.shape[0] == 0
+    for y in range(k):
+        for j in range(k):
+            if lead[y, j] != 0.0:
+                free = False
+    if free:
+        # The best pure commitment is a first strategy to beat.
+        for x in range(m):
+            utility = -np.inf
+            for y in range(k):
+                utility = max(utility, W[x, y])
+            for y in range(k):
+                if W[x, y] >= utility and U[x, y] > best:
+                    best = U[x, y]
+                    response = y
+                    pure = x
+        if response >= 0:
+            strategy[pure] = 1.0
+
+    for _ in range(k):
+        y = int(np.argmax(top))
+        top[y] = -1.0
+        if not actions[y]:
+            continue
+        rows = with_duplicate_rows(cuts, U, W, y) if lead[y, y] > 0.0 else cuts
+        for x in range(m):
+            u[x] = U[x, y]
+        status[y], value, bounds[y], h = _action_program(u, W, y, lead[y], rows, best, prune)
+        if status[y] == OPTIMAL:
+            values[y] = value
+            if value > best + 1e-12:  # rounding does not decide between equals
+                best = value
+                response = y
+                for x in range(m):
+                    strategy[x] = h[x]
+    return Programs(strategy, response, best, status, values, bounds)
+
+
+@entry
+def facet_leads(projected: FloatArray, margins: FloatArray) -> FloatArray:
+    """Return the leads that keep y's commitments ``margins[y, j]`` away from the facet with j.
+
+    ``projected`` holds the agent's payoffs in an orthonormal basis of the affine hull (rows). A
+    margin of −∞ stays one; margins on the diagonal stay as they are.
+
+    Examples
+    --------
+    >>> facet_leads(np.array([[3.0, 0.0], [0.0, 4.0]]), np.array([[0.1, 0.1], [0.2, 0.0]]))
+    array([[0.1, 0.5],
+           [1. , 0. ]])
+    """
+    k = projected.shape[1]
+    lead = margins.copy()
+    for y in range(k):
+        for j in range(y):
+            length = _normal_length(projected, y, j)
+            if lead[y, j] > -np.inf:
+                lead[y, j] *= length
+            if lead[j, y] > -np.inf:
+                lead[j, y] *= length
+    return lead
+
+
+@entry
+def with_duplicate_rows(cuts: FloatArray, U: FloatArray, W: FloatArray, y: int) -> FloatArray:
+    """Add rows that make y the worst for the principal among its duplicates.
+
+    The agent cannot tell duplicates apart, so a robust commitment may count on no more.
+    """
+    m, k = W.shape
+    count = cuts.shape[0]
+    rows = np.zeros((count + k, m))
+    for a in range(count):
+        for x in range(m):
+            rows[a, x] = cuts[a, x]
+    for j in range(k):
+        apart = 0.0
+        worse = 0.0
+        for x in range(m):
+            apart = max(apart, abs(W[x, j] - W[x, y]))
+            worse = max(worse, U[x, y] - U[x, j])
+        if j != y and apart <= TIE and worse > 0.0:
+            for x in range(m):
+                rows[count, x] = U[x, y] - U[x, j]
+            count += 1
+    return rows[:count]
+
+
+@entry
+def _normal_length(projected: FloatArray, y: int, j: int) -> float:
+    """Return the length of the normal between y and j within the affine hull."""
+    total = 0.0
+    for x in range(projected.shape[0]):
+        difference = projected[x, j] - projected[x, y]
+        total += difference * difference
+    return np.sqrt(total)
+
+
+@entry
+def gap_and_distances(
+    h: FloatArray,
+    y: int,
+    U: FloatArray,
+    W: FloatArray,
+    projected: FloatArray,
+    others: BoolArray,
+    harmless: float,
+) -> tuple[float, FloatArray]:
+    """Return what the agent loses by y at h, and the signed distances to the other regions.
+
+    The distance is within the affine hull and to the hyperplanes on which y ties with another
+    action; it is negative where that action is better, and infinite where it is not in ``others``,
+    is worse than y everywhere, or is a duplicate of y that costs the principal (payoffs U) no more
+    than ``harmless``. Other duplicates of y are at distance 0.
+    """
+    m, k = W.shape
+    distances = np.full(k, np.inf)
+    largest_gap = 0.0
+    for j in range(k):
+        gap = 0.0
+        loss = 0.0
+        apart = 0.0
+        lowest = np.inf
+        for x in range(m):
+            difference = W[x, y] - W[x, j]
+            gap += h[x] * difference
+            loss += h[x] * (U[x, y] - U[x, j])
+            apart = max(apart, abs(difference))
+            lowest = min(lowest, difference)
+        largest_gap = max(largest_gap, -gap)
+        if j == y or not others[j]:
+            continue
+        if apart <= TIE:
+            if loss > harmless:
+                distances[j] = 0.0
+        elif lowest <= TIE:
+            length = _normal_length(projected, y, j)
+            if length > 0.0:
+                distances[j] = gap / length
+            elif gap < 0.0:
+                distances[j] = -np.inf
+    return largest_gap, distances
+
+
+@entry
+def unit_payoffs(payoffs: FloatArray) -> tuple[FloatArray, float, float]:
+    """Return the principal's payoffs scaled to [1, 2], their least value and their width."""
+    low, high = np.inf, -np.inf
+    for x in range(payoffs.shape[0]):
+        for y in range(payoffs.shape[1]):
+            low = min(low, payoffs[x, y])
+            high = max(high, payoffs[x, y])
+    half = high / 2 - low / 2 if high > low else 0.5  # halves cannot overflow
+    return (payoffs / 2 - low / 2) / half + 1.0, low, 2 * half
+
+
+@entry
+def scaled_payoffs(payoffs: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Return the payoffs in units of their scale, the same centred, and the scale.
+
+    Each row is shifted to a minimum of 0; the scale is that of the widest row, as in
+    :attr:`stackcast.games.AgentView.scale`.
+    """
+    m, k = payoffs.shape
+    frame = np.empty((m, k))
+    scale = 0.0
+    for x in range(m):
+        low = np.inf
+        for y in range(k):
+            low = min(low, payoffs[x, y])
+        for y in range(k):
+            frame[x, y] = payoffs[x, y] / 2 - low / 2  # halves cannot overflow
+            scale = max(scale, frame[x, y])
+    if scale == 0.0:
+        scale = 0.5
+    mean = np.zeros(k)
+    for x in range(m):
+        for y in range(k):
+            frame[x, y] /= scale
+            mean[y] += frame[x, y] / m
+    return frame, frame - mean, 2 * scale
+
+
+@inner
+def _action_program(
+    u: FloatArray,
+    W: FloatArray,
+    y: int,
+    lead: FloatArray,
+    cuts: FloatArray,
+    floor: float,
+    prune: bool,
+) -> tuple[int, float, float, FloatArray]:
+    """Solve the program of action ``y`` with the objective ``u`` and return how it ended.
+
+    ``lead`` is row y of the lead matrix, ``cuts`` are the rows of the principal's constraints. With
+    ``prune`` the search stops at the value ``floor``.
 
     Returns
     -------
@@ -127,33 +385,27 @@ def action_program(
         for j in range(k):
             if j == y or row_of[j] >= 0:
                 continue
-            if margin > 0.0 and not others[j]:
-                continue
-            violation = utility[j] - utility[y] - slack
-            if margin > 0.0:
-                violation += margin * lengths[y, j]
+            violation = utility[j] - utility[y] + lead[j]
             if violation > worst:
                 worst = violation
                 chosen = j
         scale = 0.0
         if chosen >= 0:
-            scale = _best_response_row(W, y, chosen, lengths, margin, slack, row)
-            if scale <= tie:
+            scale = _best_response_row(W, y, chosen, lead[chosen], row)
+            if scale <= TIE:
                 row_of[chosen] = entered + k + q  # a duplicate of y: no row at all
                 continue
             if worst <= FEASIBLE * scale:
                 # Not violated beyond rounding, but another row might be on its own scale.
                 chosen = -1
                 for j in range(k):
-                    if j == y or row_of[j] >= 0 or (margin > 0.0 and not others[j]):
+                    if j == y or row_of[j] >= 0:
                         continue
-                    violation = utility[j] - utility[y] - slack
-                    if margin > 0.0:
-                        violation += margin * lengths[y, j]
+                    violation = utility[j] - utility[y] + lead[j]
                     if violation <= 0.0:
                         continue
-                    scale = _best_response_row(W, y, j, lengths, margin, slack, row)
-                    if scale > tie and violation > FEASIBLE * scale:
+                    scale = _best_response_row(W, y, j, lead[j], row)
+                    if scale > TIE and violation > FEASIBLE * scale:
                         chosen = j
                         break
         for a in range(q):
@@ -231,17 +483,13 @@ def action_program(
 
 
 @inner
-def _best_response_row(
-    W: FloatArray, y: int, j: int, lengths: FloatArray, margin: float, slack: float, row: FloatArray
-) -> float:
-    """Write W_j − W_y with margin and slack, scaled to 1, into ``row``; return the scale."""
+def _best_response_row(W: FloatArray, y: int, j: int, lead: float, row: FloatArray) -> float:
+    """Write W_j − W_y + lead, scaled to a largest entry of 1, into ``row``; return the scale."""
     out_of_line()
     m = W.shape[0]
     largest = 0.0
     for x in range(m):
-        row[x] = W[x, j] - W[x, y] - slack
-        if margin > 0.0:
-            row[x] += margin * lengths[y, j]
+        row[x] = W[x, j] - W[x, y] + lead
         largest = max(largest, abs(row[x]))
     if largest > 0.0:
         for x in range(m):
