@@ -12,7 +12,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from stackcast.solvers import BestResponseRegions
 
 from benchmarks._held_games import FAMILIES, REGULAR, regular_games
 from benchmarks._parallel import in_parallel
@@ -28,6 +27,7 @@ from stackcast.principals import (
     learn_commitment,
     search_payoffs,
 )
+from stackcast.solvers import BestResponseRegions
 from stackcast.solvers import solve
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from stackcast.games.draws import drawn_actions
 
 import stackcast as sc
 from stackcast import agents
@@ -25,6 +24,7 @@ from stackcast.agents import (
     QuantalResponse,
 )
 from stackcast.agents.blum_mansour import stationary
+from stackcast.games import drawn_actions
 from stackcast.principals import Fixed, PhaseSwitch, Replay
 from stackcast.protocol import Block, Transcript, play
 

@@ -7,11 +7,11 @@ import pytest
 
 from stackcast.calibration import AdaptiveForecaster, ConeBinning
 from stackcast.checks import check_forecaster
-from stackcast.games import Ball, Box, Domain, Polytope
+from stackcast.games import Ball, Domain, Polytope
 
 PLANE: list[Domain] = [
     Ball(2),
-    Box([-1.0, -0.5], [0.5, 2.0]),
+    Polytope.box([-1.0, -0.5], [0.5, 2.0]),
     Polytope([[-1, 0], [0, -1], [1, 1]], [1, 1, 1]),
 ]
 
@@ -23,10 +23,12 @@ def worst_gain(forecaster: AdaptiveForecaster, domain: Domain) -> float:
     z = forecaster._imbalance.reshape(-1, domain.dimension)
     pulls = weights @ z
     line = shares @ pulls
-    return float(line @ domain.support_point(line) - shares @ (pulls * forecasts).sum(axis=1))
+    return float(line @ domain.argmax(line) - shares @ (pulls * forecasts).sum(axis=1))
 
 
-@pytest.mark.parametrize("domain", [*PLANE, Ball(1), Box([-1.0], [0.3])], ids=lambda d: d.kind)
+@pytest.mark.parametrize(
+    "domain", [*PLANE, Ball(1), Polytope.box([-1.0], [0.3])], ids=lambda d: d.kind
+)
 def test_every_round_is_certified_against_an_adversary(domain: Domain) -> None:
     forecaster = AdaptiveForecaster(ConeBinning(domain, 0.3), domain, seed=1)
     rng = np.random.default_rng(2)
@@ -36,7 +38,7 @@ def test_every_round_is_certified_against_an_adversary(domain: Domain) -> None:
         forecasts, shares = forecaster.forecast_distribution()
         # Nature sees the mixture, and runs away from its mean.
         away = -(shares @ forecasts) if t % 3 else rng.normal(size=domain.dimension)
-        forecaster.observe(domain.support_point(away))
+        forecaster.observe(domain.argmax(away))
     assert forecaster.statistics["misses"] == 0
 
 

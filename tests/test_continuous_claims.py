@@ -42,7 +42,7 @@ def test_every_family_and_every_kind_of_domain_is_there() -> None:
     games = continuous._games().values()
     families = {game.family.name for game in games if game.family is not None}
     assert families == {"quadratic", "strategic-score", "strategic-classification"}
-    assert {type(game.space).__name__ for game in games} == {"Ball", "Box", "Polytope"}
+    assert {game.space.kind for game in games} == {"ball", "box", "polytope"}
     assert not any(game.constants.estimated for game in games)
 
 

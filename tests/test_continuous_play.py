@@ -15,9 +15,9 @@ from stackcast.calibration import ConeBinning
 from stackcast.checks import check_agent, check_principal
 from stackcast.games import (
     Ball,
-    Box,
     ContinuousGame,
     LabelledData,
+    Polytope,
     quadratic_game,
     strategic_classification,
     strategic_score,
@@ -42,7 +42,7 @@ def classification() -> ContinuousGame:
 
 def quadratic() -> ContinuousGame:
     return quadratic_game(
-        Box([-1.0, -0.8], [0.9, 1.0]),
+        Polytope.box([-1.0, -0.8], [0.9, 1.0]),
         target=[0.2, -0.3],
         response_weight=[0.4],
         interaction=[[0.2], [-0.1]],

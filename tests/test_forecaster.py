@@ -98,7 +98,7 @@ def outcomes_for(forecaster: AdaptiveForecaster, rounds: int, seed: int = 0) -> 
     space = forecaster.space
     rng = stream(seed, "outcomes")
     directions = rng.normal(size=(1 + rounds // 4, space.dimension))
-    points = np.array([space.support_point(d) for d in directions])
+    points = np.array([space.argmax(d) for d in directions])
     result: FloatArray = points[np.minimum(np.cumsum(rng.random(rounds) < 0.25), len(points) - 1)]
     return result
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pytest
-from stackcast.solvers import BestResponseRegions
 
 from stackcast.calibration import PowerRate
 from stackcast.games import FiniteGame, StrategySpace
@@ -24,6 +23,7 @@ from stackcast.principals import (
 )
 from stackcast.principals.questions import Answer
 from stackcast.principals.theory import membership_epochs
+from stackcast.solvers import BestResponseRegions
 from stackcast.solvers import solve
 
 if TYPE_CHECKING:
@@ -151,6 +151,6 @@ def test_membership_opt_finds_the_optimum_of_a_region(seed: int) -> None:
         oracle = ExactOracle(game.agent_view, ambiguous=accuracy, seed=seed)
         search = membership_opt(ball.center, y, objective, game.space, 1e-3, accuracy, 0.002)
         found = ask_oracle(search, oracle, most=5000)
-        vertices = regions.polytope(y).vertices()
+        vertices = regions.polytope(y).vertices
         assert regions.margin(found, y) >= -1e-4
         assert objective @ found >= (vertices @ objective).max() - 0.02

@@ -39,7 +39,7 @@ def test_a_passed_check_proves_the_robustness_and_a_good_optimum_passes() -> Non
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_ball_share_is_the_share_of_uniform_strategies(m: int) -> None:
     centre, radius = np.full(m, 1 / m), 0.2
-    points = sample_space(StrategySpace.simplex(m), 40_000, seed=1)
+    points = StrategySpace.simplex(m).sample(40_000, seed=1)
     hit = (np.linalg.norm(points - centre, axis=1) <= radius).mean()
     assert hit == pytest.approx(ball_share(m, radius), abs=4 * math.sqrt(0.25 / 40_000))
 

@@ -116,7 +116,7 @@ def table_entries(
     inside = f"{field}, " if field else ""
     known = (*required, *optional)
     if not isinstance(table, Mapping):
-        expected = "a table with the keys " + ", ".join(required or known)
+        expected = "a table with the keys " + ", ".join(known)
         raise InputError(field or "file", expected, shown(table))
     for key in table:
         if key not in known:

@@ -86,7 +86,10 @@ _DOMAINS: dict[str, tuple[dict[str, str], Callable[..., Domain]]] = {
         lambda dimension, radius: Ball(whole_number("dimension", dimension, at_least=1), radius),
     ),
     "box": ({"low": "a list of numbers", "high": "a list of numbers"}, Polytope.box),
-    "polytope": ({"rows": "a list of rows of numbers", "bounds": "a list of numbers"}, Polytope),
+    "polytope": (
+        {"rows": "a list of rows of numbers", "bounds": "a list of numbers"},
+        lambda rows, bounds: Polytope(rows, bounds),
+    ),
 }
 
 

@@ -210,7 +210,7 @@ def test_constraints_cut_the_strategies() -> None:
         assert space.contains([0.25, 0.75])
         assert not space.contains([0.76, 0.24])
         assert not space.contains([0.24, 0.76])
-        point = space.support_point([1, 0])
+        point = space.argmax([1, 0])
         assert point is not None
         np.testing.assert_allclose(point, [0.75, 0.25], atol=1e-9)
     fixed = sc.Constraint({"up": 2, "down": 1}, at_least=1.5, at_most=1.5)

@@ -1,4 +1,4 @@
-"""Best-response regions: membership, margins, balls, samples, shares, contacts, corners."""
+"""Best-response regions: membership, margins, balls, samples, shares, corners."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from stackcast.solvers import BestResponseRegions, Polytope, sample_space
 
 import stackcast as sc
-from stackcast.games import AgentView, StrategySpace
+from stackcast.games import AgentView, Polytope
+from stackcast.solvers import BestResponseRegions
 
 
 def uniform(m: int, k: int, seed: int) -> sc.FiniteGame:
@@ -20,7 +20,7 @@ def uniform(m: int, k: int, seed: int) -> sc.FiniteGame:
 def coverage_view(n: int, resources: float, seed: int) -> AgentView:
     """An attacker who sees a coverage vector: a space that is no simplex, with offsets."""
     rng = np.random.default_rng(seed)
-    space = StrategySpace(
+    space = Polytope(
         np.vstack([-np.eye(n), np.eye(n), np.ones((1, n))]),
         np.concatenate([np.zeros(n), np.ones(n), [resources]]),
         np.zeros((0, n)),
@@ -96,7 +96,7 @@ def test_inscribed_balls_are_in_their_regions_and_cannot_grow(seed: int) -> None
 
 def test_regularity_of_the_whole_simplex() -> None:
     for m in range(2, 7):
-        ball = Polytope.of_space(StrategySpace.simplex(m)).inscribed_ball()
+        ball = Polytope.simplex(m).inscribed_ball()
         assert ball is not None
         assert ball.radius == pytest.approx(1 / math.sqrt(m * (m - 1)))
 
@@ -132,18 +132,6 @@ def test_volume_shares_cover_the_truth_as_often_as_they_say() -> None:
     assert hits >= 168
 
 
-def test_contacts_name_the_regions_that_meet() -> None:
-    # Three stripes along the first coordinate: the outer two do not meet.
-    stripes = sc.FiniteGame(np.zeros((3, 3)), [[0.0, 0.6, 1.0], [0.5, 0.6, 0.0], [0.5, 0.6, 0.0]])
-    regions = BestResponseRegions(stripes)
-    assert not regions.never_best[1]
-    assert set(regions.contacts) == {(1, 2)} | ({(0, 1)} if not regions.never_best[0] else set())
-    quarters = sc.FiniteGame(np.zeros((3, 3)), np.eye(3))
-    contacts = BestResponseRegions(quarters).contacts
-    assert set(contacts) == {(0, 1), (0, 2), (1, 2)}
-    assert all(radius > 0.1 for radius in contacts.values())
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_corners_span_the_region(seed: int) -> None:
     game = uniform(3, 4, seed)
@@ -151,7 +139,7 @@ def test_corners_span_the_region(seed: int) -> None:
     shares = regions.volume_shares(samples=20_000, seed=seed)
     total = 0.0
     for y in range(4):
-        corners = regions.polytope(y).vertices()
+        corners = regions.polytope(y).vertices
         flat = corners @ game.space.basis
         x, z = flat[:, 0], flat[:, 1]
         area = 0.5 * float(np.dot(x, np.roll(z, -1)) - np.dot(z, np.roll(x, -1)))
@@ -166,9 +154,19 @@ def test_corners_span_the_region(seed: int) -> None:
     assert total == pytest.approx(1)
 
 
-def test_too_many_dimensions_to_list_corners() -> None:
-    with pytest.raises(sc.InputError, match="a hull of at most two dimensions, found 3 dimensions"):
-        Polytope.of_space(StrategySpace.simplex(4)).vertices()
+def test_the_corners_of_the_simplex_are_its_pure_strategies() -> None:
+    for m in range(1, 6):
+        corners = Polytope.simplex(m).vertices
+        np.testing.assert_allclose(
+            corners[np.argsort(-corners @ np.arange(m))][::-1], np.eye(m), atol=1e-12
+        )
+    for bound in ([0.0], [-1.0]):
+        flat = Polytope.simplex(4).cut(np.array([[1.0, 0.0, 0.0, 0.0]]), np.array(bound))
+        if bound[0] < 0:
+            assert not len(flat.vertices)
+        else:
+            with pytest.raises(sc.InputError, match="polytope: expected an interior"):
+                _ = flat.vertices
 
 
 @pytest.mark.parametrize("seed", range(6))

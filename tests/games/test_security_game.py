@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from stackcast.regions.best_response import ScaledPayoffs
-from stackcast.solvers.commitment import best_solution
-from stackcast.solvers.details import with_details
 
 import stackcast as sc
-from stackcast.games import Constraint, SecurityGame, StrategySpace, generators
+from stackcast.games import Constraint, Polytope, SecurityGame, generators
 from stackcast.games.generators import SECURITY_GENERATORS
-from stackcast.solvers.security import has_levels
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,8 +52,17 @@ def spread(game: SecurityGame) -> float:
     return float(game.defender_covered.max() - game.defender_uncovered.min()) or 1.0
 
 
-def by_programs(game: SecurityGame, margin: float) -> sc.Solution | None:
-    return best_solution(game, ScaledPayoffs.of(game), margin, every=False)
+def by_programs(game: SecurityGame) -> SecurityGame:
+    """Return the game with a constraint that binds nobody, and makes its solver use programs."""
+    nothing = Constraint({game.targets[0]: 1.0}, at_most=2.0)
+    return SecurityGame(
+        game.defender_covered,
+        game.defender_uncovered,
+        game.attacker_covered,
+        game.attacker_uncovered,
+        game.resources,
+        constraints=[*game.constraints, nothing],
+    )
 
 
 @pytest.mark.parametrize("games", [300, pytest.param(2000, marks=pytest.mark.slow)])
@@ -67,14 +72,15 @@ def test_level_search_agrees_with_linear_programs(games: int) -> None:
     for i in range(games):
         game = random_game(rng, i % 3)
         margin = (0.0, 0.0, 0.01, 0.1)[i % 4]
-        searched += has_levels(game, margin)
-        program = by_programs(game, margin)
         try:
             found = sc.solve(game, margin=margin)
         except sc.InputError:
-            assert program is None
+            with pytest.raises(sc.InputError, match="margin"):
+                sc.solve(by_programs(game), margin=margin)
             continue
-        assert program is not None
+        program = sc.solve(by_programs(game), margin=margin)
+        searched += found.method == "level search"
+        assert program.method != "level search"
         assert found.value == pytest.approx(program.value, abs=1e-9 * spread(game))
         assert found.margin >= margin - 1e-9
         assert found.gap <= 3 * found.tolerance
@@ -114,9 +120,7 @@ def test_details_agree_with_linear_programs() -> None:
     rng = np.random.default_rng(4)
     for i in range(60):
         game = random_game(rng, i % 3)
-        program = by_programs(game, 0.0)
-        assert program is not None
-        found, expected = sc.solve(game, details=True), with_details(game, program, None)
+        found, expected = sc.solve(game, details=True), sc.solve(by_programs(game), details=True)
         unit = spread(game)
         assert found.maximin == pytest.approx(expected.maximin, abs=1e-7 * unit)
         if found.response == expected.response:
@@ -275,16 +279,15 @@ def test_bad_files_get_one_sentence(tmp_path: Path) -> None:
 
 
 def test_coverage_space() -> None:
-    space = StrategySpace.coverage(4, 2)
-    assert space.drawn.kind == "coverage"
-    cut = StrategySpace.coverage(["a", "b"], 1, [Constraint({"a": 1}, at_most=0.25)])
+    space = Polytope.coverage(4, 2)
+    assert space.pure.kind == "coverage"
+    cut = Polytope.coverage(["a", "b"], 1, [Constraint({"a": 1}, at_most=0.25)])
     assert cut.kind == "polytope"
-    assert cut.drawn.contains([1, 0])
+    assert cut.pure.contains([1, 0])
     rng = np.random.default_rng(0)
     for _ in range(30):
         direction = rng.normal(size=4)
-        point = space.support_point(direction)
-        assert point is not None
+        point = space.argmax(direction)
         assert space.contains(point)
         best = np.sort(np.maximum(direction, 0))[-2:].sum()
         assert direction @ point == pytest.approx(best)

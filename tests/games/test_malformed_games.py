@@ -243,18 +243,19 @@ MALFORMED: list[tuple[str, str | bytes, str]] = [
     (
         "a.json",
         "{" + GOOD + ', "constraints": [3]}',
-        ": constraints, entry 1: expected a table with weights and a limit, found 3.",
+        ": constraints, entry 1: expected a table with the keys weights, at_least, at_most, name, "
+        "found 3.",
     ),
     (
         "a.json",
         "{" + GOOD + ', "constraints": [{"weights": {"row 1": 1}, "max": 1}]}',
-        ": constraints, entry 1: expected the keys weights, at_least, at_most, name, found 'max'.",
+        ": constraints, entry 1, keys: expected weights, at_least, at_most, name, found 'max'.",
     ),
     (
         "a.json",
         "{" + GOOD + ', "constraints": [{"at_most": 1}]}',
-        ": constraints, entry 1: constraint, "
-        "weights: expected a table of action names and numbers, found {}.",
+        ": constraints, entry 1, weights: expected a table of action names and numbers, "
+        "found no such key.",
     ),
     (
         "a.json",

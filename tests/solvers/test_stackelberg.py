@@ -11,12 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import stackelberg_values
-from stackcast.solvers import BestResponseRegions
-from stackcast.regions.best_response import ScaledPayoffs
-from stackcast.solvers.commitment import best_solution
 
 import stackcast as sc
-from stackcast.solvers import best_nash, maximin, sensitivity
+from stackcast.solvers import (
+    BestResponseRegions,
+    Programs,
+    best_commitment,
+    best_nash,
+    facet_leads,
+    maximin,
+    sensitivity,
+    stackelberg,
+    unit_payoffs,
+)
 
 # Few distinct entries make ties, duplicate and dominated actions common.
 COARSE = st.sampled_from([0.0, 0.0, 1.0, 1.0, 0.5, 1 / 3, -2.0])
@@ -61,13 +68,23 @@ def test_equals_one_program_per_action(game: sc.FiniteGame) -> None:
 @given(games())
 def test_details_give_every_actions_own_optimum(game: sc.FiniteGame) -> None:
     regions = BestResponseRegions(game)
-    solution = best_solution(game, ScaledPayoffs.of(game), 0.0, every=True)
-    assert solution is not None
+    m, k = game.shape
+    U, low, width = unit_payoffs(game.principal_payoffs)
+    W = game.agent_payoffs - game.agent_payoffs.min(axis=1, keepdims=True)
+    found = best_commitment(
+        U,
+        W / game.agent_view.scale,
+        np.zeros((k, k)),
+        np.zeros((0, m)),
+        np.ones(k, dtype=np.bool_),
+        prune=False,
+    )
+    values = low + (found.values - 1) * width
     expected = stackelberg_values(game)
-    np.testing.assert_array_equal(np.isnan(solution.values), regions.never_best)
-    known = ~np.isnan(solution.values)
+    np.testing.assert_array_equal(np.isnan(values), regions.never_best)
+    known = ~np.isnan(values)
     # HiGHS calls a region that is empty by less than its tolerance a point.
-    np.testing.assert_allclose(solution.values[known], expected[known], atol=1e-7)
+    np.testing.assert_allclose(values[known], expected[known], atol=1e-7)
 
 
 @pytest.mark.filterwarnings("ignore:\\s*An even number of:RuntimeWarning")  # degenerate games
@@ -325,19 +342,50 @@ def test_details_say_why_to_commit() -> None:
 
 
 def test_hard_programs_are_left_to_highs_and_still_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    from stackcast.solvers import commitment
-
-    def unsure(*arguments: object) -> tuple[object, ...]:
+    def unsure(*arguments: object) -> Programs:
         W = arguments[1]
         assert isinstance(W, np.ndarray)
         m, k = W.shape
         nothing = np.full(k, np.nan)
-        return np.zeros(m), -1, 0.0, np.full(k, 3), nothing, np.full(k, np.inf)
+        return Programs(np.zeros(m), -1, 0.0, np.full(k, 3), nothing, np.full(k, np.inf))
 
-    monkeypatch.setattr(commitment, "best_commitment", unsure)
+    monkeypatch.setattr(stackelberg, "best_commitment", unsure)
     for seed in range(10):
         game = uniform(4, 5, seed)
         solution = sc.solve(game)
         assert solution.method == "HiGHS"
         check(game, solution)
         assert solution.value == pytest.approx(np.nanmax(stackelberg_values(game)), abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_lead_is_kept_and_no_better_commitment_keeps_it(seed: int) -> None:
+    """A margin for each facet: y leads j by lead[y, j], and the optimum is that of plain HiGHS."""
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(seed)
+    m, k = (int(n) for n in rng.integers(2, 6, 2))
+    U, W = 1 + rng.random((m, k)), rng.random((m, k))
+    projected = sc.games.Polytope.simplex(m).basis.T @ W
+    margins = 0.05 * rng.random((k, k))
+    np.fill_diagonal(margins, 0.0)
+    margins[:, int(rng.integers(k))] = -np.inf  # an action that does not count
+    lead = facet_leads(projected, margins)
+    found = best_commitment(U, W, lead, np.zeros((0, m)), np.ones(k, dtype=np.bool_), prune=True)
+    best = -np.inf
+    for y in range(k):
+        rows = [W[:, j] - W[:, y] + lead[y, j] for j in range(k) if j != y and lead[y, j] > -1e9]
+        result = linprog(
+            -U[:, y], np.array(rows).reshape(-1, m), np.zeros(len(rows)), np.ones((1, m)), [1.0]
+        )
+        best = max(best, -result.fun if result.fun is not None else -np.inf)
+    if found.response < 0:
+        assert best == -np.inf
+        return
+    assert found.value == pytest.approx(best, abs=1e-9)
+    ahead = found.strategy @ (W[:, [found.response]] - W)
+    counts = np.isfinite(lead[found.response])
+    counts[found.response] = False
+    assert (ahead[counts] >= lead[found.response][counts] - 1e-12).all()
+    lengths = np.linalg.norm(projected[:, [found.response]] - projected, axis=0)
+    assert (ahead[counts] / lengths[counts] >= margins[found.response][counts] - 1e-9).all()

@@ -12,7 +12,6 @@ from stackcast import InputError
 from stackcast.cli import app
 from stackcast.games import (
     Ball,
-    Box,
     ContinuousGame,
     Domain,
     LabelledData,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 def domains(m: int) -> list[Domain]:
     cut = Polytope(np.vstack([-np.eye(m), np.ones((1, m))]), [0.6] * m + [0.5])
-    return [Ball(m), Box([-1.0] * m, [0.5] * m), cut]
+    return [Ball(m), Polytope.box([-1.0] * m, [0.5] * m), cut]
 
 
 def random_quadratic(domain: Domain, seed: int) -> ContinuousGame:
@@ -182,7 +181,7 @@ def test_a_response_that_is_not_found_is_an_error_with_its_point() -> None:
         lambda x, y: 0.0,
         lambda x, y: float(y[0] * (2 + x[0])),
         1,
-        response_limits=Box([-1.0], [2.0]),
+        response_limits=Polytope.box([-1.0], [2.0]),
     )
     np.testing.assert_allclose(inside.best_responses([0.3]), [[2.0]])
 
