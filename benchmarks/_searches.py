@@ -27,8 +27,7 @@ from stackcast.principals import (
     learn_commitment,
     search_payoffs,
 )
-from stackcast.solvers import BestResponseRegions
-from stackcast.solvers import solve
+from stackcast.solvers import BestResponseRegions, solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,8 +23,7 @@ from stackcast.principals import (
 )
 from stackcast.principals.questions import Answer
 from stackcast.principals.theory import membership_epochs
-from stackcast.solvers import BestResponseRegions
-from stackcast.solvers import solve
+from stackcast.solvers import BestResponseRegions, solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable

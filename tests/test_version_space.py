@@ -25,8 +25,7 @@ from stackcast.principals import (
 from stackcast.principals.certificates import certified_radius, corner_points, fitted_points
 from stackcast.principals.version_cloud import VersionCloud
 from stackcast.protocol import Agent, Block, Responses, play
-from stackcast.solvers import BestResponseRegions
-from stackcast.solvers import solve
+from stackcast.solvers import BestResponseRegions, solve
 
 
 @pytest.mark.parametrize("family", [uniform, competing])
