@@ -15,6 +15,7 @@ from stackcast.cli.campaign import campaign
 from stackcast.cli.games import games
 from stackcast.cli.play import play
 from stackcast.cli.solve import solve
+from stackcast.cli.studio import studio
 from stackcast.cli.sweep import sweep, tournament
 from stackcast.cli.verify import verify
 
@@ -32,6 +33,7 @@ app.command()(audit)
 app.command()(verify)
 app.command()(sweep)
 app.command()(tournament)
+app.command()(studio)
 app.add_typer(campaign, name="campaign")
 
 

@@ -1,0 +1,2 @@
+import { h } from "./dom.js";
+export const forecastsView = async () => [h("h1", {}, "Forecasts")];
