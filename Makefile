@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 export PYTHONWARNINGS :=
 
-.PHONY: play test test-slow test-docs bite fuzz bench docs resolve format clean
+.PHONY: play test test-slow test-docs bite fuzz kills bench docs resolve format clean
 
 play: .venv/.for-users
 	@$(BIN)/stackcast play --out out
@@ -34,6 +34,10 @@ bite: .venv/.for-developers
 # Hostile files and arguments through the command line: hours for the numbers on its page.
 fuzz: .venv/.for-developers
 	$(BIN)/python tools/fuzz.py --inputs 100000 --write
+
+# Kill play, sweep and campaign tell at random moments, go on, and compare: hours as well.
+kills: .venv/.for-developers
+	$(BIN)/python tools/kills.py --kills 300 --write
 
 bench: .venv/.for-benchmarks
 	$(BIN)/python -m benchmarks
