@@ -132,6 +132,10 @@ def table_entries(
 
 def real_vector(field: str, value: Any, length: int | None = None) -> FloatArray:
     """Return ``value`` as a read-only vector of finite numbers."""
+    if isinstance(value, np.ndarray) and value.shape == (length,) and value.dtype.kind in "fiu":
+        vector = value.astype(np.float64)
+        if vector.size and np.isfinite(vector).all():
+            return _read_only(vector)
     entries = _sequence(field, value, "a list of numbers")
     if length is not None and len(entries) != length:
         raise InputError(field, f"{length} numbers", f"{len(entries)}")

@@ -13,6 +13,7 @@ from stackcast.agents.follow_the_leader import FollowTheLeader
 from stackcast.agents.hedge import Hedge
 from stackcast.agents.informed import BestResponse, QuantalResponse
 from stackcast.agents.lazy import Lazy
+from stackcast.agents.policy import FromPolicy
 from stackcast.protocol import Registry
 
 _registry = Registry(
@@ -45,6 +46,7 @@ __all__ = [
     "ContinuousBestResponse",
     "ContinuousCalibrated",
     "FollowTheLeader",
+    "FromPolicy",
     "Hedge",
     "Lazy",
     "NonAdaptive",

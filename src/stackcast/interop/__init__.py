@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from stackcast._validation import InputError
 
 if TYPE_CHECKING:
+    from stackcast.interop.environments import ParallelEnv, PrincipalEnv
     from stackcast.interop.games import (
         from_csv,
         from_nashpy,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "ParallelEnv": "environments",
+    "PrincipalEnv": "environments",
     "from_csv": "games",
     "from_nashpy": "games",
     "from_openspiel": "games",
@@ -41,6 +44,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "ParallelEnv",
+    "PrincipalEnv",
     "from_csv",
     "from_nashpy",
     "from_openspiel",

@@ -14,6 +14,7 @@ from stackcast.principals.lazy_gradient import LazyGDwoG, LazyGuarantee, lazy_gu
 from stackcast.principals.learned import LearnedCommitment
 from stackcast.principals.membership import approx_mem, membership_opt
 from stackcast.principals.payoff_search import PayoffSearch, search_payoffs
+from stackcast.principals.policy import FromPolicy
 from stackcast.principals.questions import (
     Answer,
     ExactOracle,
@@ -58,6 +59,7 @@ __all__ = [
     "ExploreThenCommit",
     "Fixed",
     "FixedBlocks",
+    "FromPolicy",
     "GridBandit",
     "LazyGDwoG",
     "LazyGuarantee",
