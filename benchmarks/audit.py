@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks._timing import Times, measured
 from stackcast._random import stream
-from stackcast.auditing import audit, portrait
+from stackcast.auditing import audit, diagnose
 from stackcast.games import FiniteGame
 from stackcast.protocol import Transcript
 
@@ -75,7 +75,7 @@ def main() -> dict[str, Any]:
         large = record(rounds, played)
         whole[rounds] = measured(partial(audit, large))
         lean[rounds] = measured(partial(audit, large, profile=False))
-        alone[rounds] = measured(partial(portrait, large))
+        alone[rounds] = measured(partial(diagnose, large))
     tracemalloc.start()
     audit(large, profile=False)
     _, peak = tracemalloc.get_traced_memory()
@@ -85,7 +85,7 @@ def main() -> dict[str, Any]:
     parts: dict[str, dict[int, Times]] = {
         "audit with its profile": whole,
         "audit without": lean,
-        "portrait alone": alone,
+        "diagnosis alone": alone,
         "plain loop": {10_000: loop},
     }
     return {

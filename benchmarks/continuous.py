@@ -9,6 +9,7 @@ games of the seeds 0, 1, 2.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,11 @@ import numpy as np
 
 from stackcast._random import stream
 from stackcast.agents import ContinuousBestResponse, ContinuousCalibrated
-from stackcast.auditing import classification_report
+from stackcast.auditing import ClassificationReport, classification_report
 from stackcast.games import Ball, load_game, strategic_score
 from stackcast.principals import LazyGDwoG, ResponseGradient
 from stackcast.protocol import play
-from stackcast.report.continuous_figure import save_classification, save_regrets
+from stackcast.report import draw_classification, draw_regrets, save_figure
 from stackcast.solvers import solve
 
 if TYPE_CHECKING:
@@ -137,17 +138,22 @@ def against_calibrated() -> dict[str, dict[str, list[tuple[int, float]]]]:
     return found
 
 
+def _draw(report: ClassificationReport, name: str) -> None:
+    size = (11.0, 3.0 + 0.25 * len(report.features))
+    save_figure(IMAGES / f"{name}.png", partial(draw_classification, report), size, 2)
+
+
 def credit() -> dict[str, Any]:
     game: Any = load_game("credit-scoring")
     principal = ResponseGradient(game.principal_view, epoch_rounds=EPOCH_ROUNDS)
     t = play(principal, ContinuousCalibrated(game.agent_view), 50_000, game=game)
     report = classification_report(t)
-    save_classification(report, IMAGES / "credit-scoring.png")
+    _draw(report, "credit-scoring")
     full: Any = load_game("credit-scoring-full")
     principal = ResponseGradient(full.principal_view, epoch_rounds=1)
     t = play(principal, ContinuousBestResponse(full.agent_view), 200, game=full)
     nine = classification_report(t)
-    save_classification(nine, IMAGES / "credit-scoring-full.png")
+    _draw(nine, "credit-scoring-full")
     reports = {"two": report.to_dict(), "nine": nine.to_dict()}
     for name, table in reports.items():
         for rule in RULES:
@@ -213,10 +219,13 @@ def main() -> dict[str, Any]:
     IMAGES.mkdir(parents=True, exist_ok=True)
     exact = against_exact()
     rounds = against_calibrated()
-    save_regrets(
-        {"epochs, exact best responses": exact, "rounds, calibrated agent": rounds},
-        IMAGES / "continuous-regret.png",
-    )
+    panels = {"epochs, exact best responses": exact, "rounds, calibrated agent": rounds}
+
+    def draw(axes: Any) -> None:
+        for ax, (unit, found) in zip(axes, panels.items(), strict=True):
+            draw_regrets(found, ax, unit)
+
+    save_figure(IMAGES / "continuous-regret.png", draw, (12.0, 6.0), 2)
     return {
         **{
             f"regret of {name} after epochs of exact best responses": regret_rows({name: games})

@@ -198,7 +198,7 @@ def _transcript(size: Size, seed: int) -> sc.Transcript:
 
 
 def draw(tables: dict[str, list[dict[str, Any]]]) -> None:
-    from stackcast.report.figures import COLOURS, load_pyplot
+    from stackcast.report import COLOURS, load_pyplot
 
     pyplot = load_pyplot()
     # Yellow lines are hard to see; what is not a round is black and grey.

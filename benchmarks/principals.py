@@ -318,10 +318,10 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
         elif target == "agents":
             tables[target] = agents(games, options.horizon)
         else:
-            from stackcast.report.horizon_figure import save_horizons
+            from stackcast.report import draw_horizons, save_figure
 
             found = horizons(games, options.longest)
-            save_horizons(found, FIGURE)
+            save_figure(FIGURE, partial(draw_horizons, found))
             columns = zip(*found.values(), strict=True)
             tables[target] = [dict(zip(found, row, strict=True)) for row in columns]
         write_table(target, "\n".join(table(tables[target], most=None)))

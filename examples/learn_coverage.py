@@ -26,7 +26,7 @@ def main(picture: Path | None = None) -> dict[str, Any]:
     record = sc.play(learner, smuggler, rounds=NIGHTS, game=game)
     learned = learner.result
     if picture is not None:
-        from stackcast.report.coverage_figure import draw_coverage
+        from stackcast.report import draw_coverage
 
         ax = draw_coverage(game, best, learned.strategy, record)
         ax.figure.savefig(picture, dpi=120, bbox_inches="tight")

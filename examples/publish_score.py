@@ -10,6 +10,7 @@ Needs the extra ``data``. Run it with ``python examples/publish_score.py``; it w
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -21,14 +22,16 @@ ROUNDS = 200
 
 def main(folder: Path = Path("out")) -> dict[str, float]:
     """Return balanced accuracies of the rules, and draw utilities and shifts."""
-    from stackcast.report.continuous_figure import save_classification
+    from stackcast.report import draw_classification, save_figure
 
     game = cast("sc.ContinuousGame", sc.load_game("credit-scoring-full"))
     lender = sc.principals.ResponseGradient(game.principal_view, epoch_rounds=1)
     applicants = sc.agents.ContinuousBestResponse(game.agent_view)
     report = classification_report(sc.play(lender, applicants, ROUNDS, game))
     folder.mkdir(parents=True, exist_ok=True)
-    save_classification(report, folder / "publish_score.png")
+    size = (11.0, 3.0 + 0.25 * len(report.features))
+    draw = partial(draw_classification, report)
+    save_figure(folder / "publish_score.png", draw, size, panels=2)
     return {
         "optimal": report.optimal.balanced_accuracy,
         "learned": report.last.balanced_accuracy,

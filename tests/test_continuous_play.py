@@ -181,7 +181,7 @@ def test_the_upper_bound_and_the_lemmas_for_any_forecasts(name: str) -> None:
             h, p = np.repeat([[game.space.project(down)], [best]], 8, axis=1)
         t = sc.Transcript.from_rounds(h, game.best_responses(p), p, game=game)
         for spacing in (0.05, 0.3):
-            found = sc.auditing.continuous.audit_continuous(t, game, spacing)
+            found = sc.auditing.audit_continuous(t, game, spacing)
             assert not found.failed, found.failed
 
 
@@ -191,7 +191,7 @@ def test_the_upper_bound_is_nearly_reached() -> None:
     h = np.repeat([0.7 * best], 5, axis=0)
     p = np.repeat([best], 5, axis=0)
     t = sc.Transcript.from_rounds(h, game.best_responses(p), p, game=game)
-    found = sc.auditing.continuous.audit_continuous(t, game, 0.008)
+    found = sc.auditing.audit_continuous(t, game, 0.008)
     by_forecasts = found.bounds[0]
     assert found.average_utility == pytest.approx(found.value + 0.255)
     assert 0 <= by_forecasts.slack < 0.08

@@ -15,7 +15,7 @@ from stackcast._random import stream
 from stackcast._validation import InputError
 from stackcast.calibration import certify, certify_forecasts, decision_bins, read_forecasts
 from stackcast.cli.audit import audit
-from stackcast.report.calibration_figure import save_profile
+from stackcast.report import draw_profile, save_figure
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,11 +147,11 @@ def test_the_command(tmp_path: Path) -> None:
 
 def test_figures_are_written_or_refused(tmp_path: Path) -> None:
     profile = certify([1, 0, 1, 1], [0.5] * 4, [0] * 4).profile
-    save_profile(profile, tmp_path / "p.svg")
+    save_figure(tmp_path / "p.svg", lambda ax: draw_profile(profile, ax))
     assert "<svg" in (tmp_path / "p.svg").read_text()
     with pytest.raises(InputError, match="figure"):
-        save_profile(profile, tmp_path / "p.docx")
+        save_figure(tmp_path / "p.docx", lambda ax: draw_profile(profile, ax))
     with pytest.raises(InputError, match="figure"):
-        save_profile(profile, tmp_path / "no" / "p.png")
+        save_figure(tmp_path / "no" / "p.png", lambda ax: draw_profile(profile, ax))
     exact = certify(np.full(4, 0.5), np.full(4, 0.5), [0] * 4).profile
-    save_profile(exact, tmp_path / "flat.pdf")
+    save_figure(tmp_path / "flat.pdf", lambda ax: draw_profile(exact, ax))

@@ -22,8 +22,8 @@ from stackcast.principals import (
     membership_opt,
 )
 from stackcast.principals.questions import Answer
-from stackcast.principals.theory import membership_epochs
 from stackcast.solvers import BestResponseRegions, solve
+from stackcast.theory import membership_epochs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -409,7 +409,7 @@ def test_the_command_line_and_the_picture(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
     from stackcast.cli import app
-    from stackcast.report.coverage_figure import draw_coverage
+    from stackcast.report import draw_coverage
 
     runner = CliRunner()
     shown = runner.invoke(app, ["solve", "patrol", "--out", str(tmp_path / "out")])

@@ -17,7 +17,7 @@ import pytest
 from joblib.externals.loky import get_reusable_executor
 
 from stackcast._validation import InputError
-from stackcast.report.sweep_report import write_sweep_report
+from stackcast.report import write_sweep_report
 from stackcast.sweeps import Specification, Store, load, read_specification, sweep
 
 if TYPE_CHECKING:

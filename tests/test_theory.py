@@ -12,7 +12,7 @@ from stackcast._validation import InputError
 from stackcast.calibration import AdaptiveRate, PowerRate
 from stackcast.games import StrategySpace
 from stackcast.principals import TheoryParameters
-from stackcast.principals.theory import ball_share
+from stackcast.theory import ball_share
 
 
 @pytest.mark.parametrize("m", [2, 3, 5, 9, 30])

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
         interop,
         principals,
         protocol,
+        report,
         solvers,
         sweeps,
+        theory,
     )
     from stackcast._validation import InputError
     from stackcast.auditing import Audit, audit
@@ -71,8 +73,10 @@ _ROOMS = (
     "interop",
     "principals",
     "protocol",
+    "report",
     "solvers",
     "sweeps",
+    "theory",
 )
 
 __all__ = [
@@ -101,10 +105,12 @@ __all__ = [
     "play",
     "principals",
     "protocol",
+    "report",
     "save_game",
     "solve",
     "solvers",
     "sweeps",
+    "theory",
 ]
 
 

@@ -1,8 +1,10 @@
-"""Results as JSON holds them: the one encoder of the package."""
+"""Results and texts as other media hold them: plain values, JSON, text for a terminal."""
 
 from __future__ import annotations
 
+import json
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -10,6 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+#: Joiners are parts of words and of emoji; every other format character is shown by its number.
+_JOINERS = "\u200c\u200d"
+#: Names that are longer are cut.
+LONGEST = 400
 
 
 def plain(value: Any, *, also: Iterable[str] = (), but: Iterable[str] = ()) -> Any:
@@ -50,3 +57,47 @@ def plain(value: Any, *, also: Iterable[str] = (), but: Iterable[str] = ()) -> A
 
 def _inner(value: Any) -> Any:
     return value.to_dict() if hasattr(value, "to_dict") else plain(value)
+
+
+def visible(text: object, most: int = LONGEST) -> str:
+    r"""Return a text of one line for a terminal: control characters become their numbers.
+
+    Escape sequences, line breaks, bidirectional marks and halves of surrogate pairs are shown
+    instead of sent; a text of more than ``most`` characters is cut.
+
+    Examples
+    --------
+    >>> visible("\x1b[31mred\u202e")
+    '\\x1b[31mred\\u202e'
+    """
+    line = str(text)
+    if len(line) > most:
+        line = line[: most - 1] + "…"
+    if line.isprintable():
+        return line
+    return "".join(_number(c) if hidden(c) else c for c in line)
+
+
+def hidden(character: str) -> bool:
+    """Tell whether a character would act on a terminal, or on the text around it."""
+    kind = unicodedata.category(character)
+    return kind in ("Cc", "Cf", "Cs", "Zl", "Zp") and character not in _JOINERS
+
+
+def _number(character: str) -> str:
+    code = ord(character)
+    return (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+    )
+
+
+def json_text(value: Any) -> str:
+    """Return plain values as JSON that no terminal acts on: hidden characters are escaped."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c == "\n" or not hidden(c) else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1] if ord(character) > 127 else f"\\u{ord(character):04x}"

@@ -1,23 +1,28 @@
-"""What a transcript proves: bounds, regrets, certificates, and what the agent looks like."""
+"""What a transcript proves: bounds, regrets, certificates, and the kind of agent behind it."""
 
-from stackcast.auditing.audits import Audit, audit
-from stackcast.auditing.bounds import Bound, column_norms
-from stackcast.auditing.classification import ClassificationReport, classification_report
-from stackcast.auditing.continuous import ContinuousAudit
-from stackcast.auditing.phases import Phase
-from stackcast.auditing.portraits import Portrait, portrait
-from stackcast.auditing.tables import read_transcript
+from stackcast.auditing.audit import Audit, Bound, Phase, audit
+from stackcast.auditing.continuous import (
+    ClassificationReport,
+    Classifier,
+    ContinuousAudit,
+    audit_continuous,
+    classification_report,
+)
+from stackcast.auditing.diagnosis import AgentDiagnosis, diagnose
+from stackcast.auditing.records import column_norms, read_transcript
 
 __all__ = [
+    "AgentDiagnosis",
     "Audit",
     "Bound",
     "ClassificationReport",
+    "Classifier",
     "ContinuousAudit",
     "Phase",
-    "Portrait",
     "audit",
+    "audit_continuous",
     "classification_report",
     "column_norms",
-    "portrait",
+    "diagnose",
     "read_transcript",
 ]

@@ -5,32 +5,35 @@ domain, S_i = Σ_t w_i(p_t)(h_t − p_t), CalErr_i = ‖S_i‖_∞/T and the con
 
 - avg U_P ≤ V* + L₁√m·Σ_i CalErr_i + 2(L₁ + L₂·L_BR)ε if every y_t is BR(p_t); for other agents
   L₂·mean‖y_t − BR(p_t)‖ more;
-- avg U_P ≤ V* + L₂·mean‖y_t − BR(h_t)‖, for every agent, forecasts or not;
+- avg U_P ≤ V* + L₂·mean‖y_t − BR(h_t)‖, for any agent, forecasts or not;
 - in a block of M rounds of one strategy h, with s the share of rounds in which ‖p_t − h‖ ≥ ε₀ = 4ε:
   s ≤ 8√m·I²/ε₀·max_i CalErr_i over the block (I bins), the mean response is within
   L_BR·(s·D_P + ε₀) of BR(h), and the mean utility within L₂ times that of C(h).
+
+A play of strategic classification also has a :class:`ClassificationReport`: accuracy, the shift of
+the features, V*, and the *naive* classifier, which is fitted as if nobody moved.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stackcast._validation import InputError, real_number
-from stackcast.auditing.bounds import Bound
-from stackcast.auditing.phases import Phase
+from stackcast._plain import plain
+from stackcast._validation import InputError, real_number, shown
+from stackcast.auditing.audit import Bound, Phase, phases_of
+from stackcast.auditing.records import check_fingerprint
 from stackcast.calibration import ConeBinning
+from stackcast.games import ContinuousGame, strategic_classification
 from stackcast.solvers import solve
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
     from stackcast._validation import FloatArray
-    from stackcast.games import ContinuousGame
     from stackcast.protocol import Transcript
+    from stackcast.solvers import ContinuousSolution
 
 THEOREM, KEY_LEMMA, FEEDBACK_LEMMA, UTILITY_LEMMA = (
     "Theorem 5.2",
@@ -94,37 +97,17 @@ class ContinuousAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain values for JSON; NaN becomes null."""
-        numbers = (
-            "rounds",
-            "value",
-            "average_utility",
-            "regret",
-            "response_distance",
-            "forecast_distance",
-            "forecast_response_distance",
-            "spacing",
-        )
-        table: dict[str, Any] = {
-            name: None if math.isnan(getattr(self, name)) else getattr(self, name)
-            for name in numbers
-        }
-        table["phases"] = [vars(phase) for phase in self.phases]
-        table["errors"] = None if self.errors is None else self.errors.tolist()
-        table["bounds"] = [bound.to_dict() for bound in self.bounds]
-        table["estimated"] = list(self.estimated)
+        table: dict[str, Any] = plain(self, but=("calibration",))
         return table
-
-    def __rich__(self) -> Group:
-        """Return the audit for a terminal: words first, then the tables."""
-        from stackcast.auditing.terminal import described_continuous
-
-        return described_continuous(self)
 
 
 def audit_continuous(
-    transcript: Transcript, game: ContinuousGame, spacing: float | None = None
+    transcript: Transcript,
+    game: ContinuousGame,
+    spacing: float | None = None,
+    solution: ContinuousSolution | None = None,
 ) -> ContinuousAudit:
-    """Say what a transcript of a continuous game proves; :func:`stackcast.audit` calls it.
+    """Return what a transcript of a continuous game proves; :func:`stackcast.audit` calls it.
 
     Parameters
     ----------
@@ -133,90 +116,108 @@ def audit_continuous(
     spacing : float, optional
         The ε of the grid; by default the agent's own if the transcript knows it, and otherwise a
         tenth of the domain's inner radius.
+    solution : ContinuousSolution, optional
+        The solution of the game, if it was computed before.
     """
     _check_record(transcript, game)
-    value = solve(game).value
-    tallies = _Tallies(transcript, game, _spacing(transcript, game, spacing))
-    utility = tallies.utility.mean()
+    value = (solve(game) if solution is None else solution).value
+    found = _Tallies(transcript, game, _spacing(transcript, game, spacing))
     constants, T = game.constants, transcript.rounds
+    utility = float(found.utility.mean())
     unit = max(constants.utility_bound, 1e-300)
-    off = constants.utility_in_response * tallies.response_distance
-    note = "holds for every agent: how far its answers were from best responses"
-    name = "utility, from answers alone"
-    lines = [Bound.of(name, THEOREM, float(utility), value + off, unit, note)]
-    errors = None
-    if tallies.sums is not None and tallies.binning is not None:
-        errors = np.abs(tallies.sums).max(axis=1) / T
+    off = constants.utility_in_response * found.response_distance
+    note = "valid for any agent; computed from how far its responses are from best responses"
+    lines = [Bound.of("utility, from answers alone", THEOREM, utility, value + off, unit, note)]
+    errors, binning = None, found.binning
+    if binning is not None:
+        errors = np.abs(found.sums).max(axis=1) / T
         errors.flags.writeable = False
-        lines = [_by_forecasts(game, tallies, errors, value, float(utility)), *lines]
-        lines += tallies.block_lines
+        smooth = constants.utility_in_strategy + constants.utility_in_response * constants.response
+        bound = value + constants.utility_in_strategy * math.sqrt(game.space.dimension) * float(
+            errors.sum()
+        )
+        bound += 2.0 * smooth * binning.spacing
+        bound += constants.utility_in_response * found.forecast_response_distance
+        note = f"tents on a grid of {binning.bins} points, ε = {binning.spacing:g}"
+        first = Bound.of("utility, from forecasts", THEOREM, utility, bound, unit, note)
+        lines = [first, *lines, *found.block_lines]
     if constants.estimated:
         lines = [_open(line) for line in lines]
+    labels = np.repeat(transcript.block_phases, transcript.block_rounds)
+    count = len(transcript.phase_names)
     return ContinuousAudit(
         rounds=T,
         value=value,
-        average_utility=float(utility),
-        regret=float(value - utility),
-        phases=_phases(transcript, tallies.utility, value),
-        response_distance=tallies.response_distance,
-        forecast_distance=tallies.forecast_distance,
-        forecast_response_distance=tallies.forecast_response_distance,
-        spacing=math.nan if tallies.binning is None else tallies.binning.spacing,
+        average_utility=utility,
+        regret=value - utility,
+        phases=phases_of(
+            transcript,
+            value,
+            np.bincount(labels, minlength=count),
+            np.bincount(labels, weights=found.utility, minlength=count),
+        ),
+        response_distance=found.response_distance,
+        forecast_distance=found.forecast_distance,
+        forecast_response_distance=found.forecast_response_distance,
+        spacing=math.nan if binning is None else binning.spacing,
         errors=errors,
         bounds=tuple(lines),
         estimated=constants.estimated,
     )
 
 
+@dataclass(eq=False)
 class _Tallies:
     """One pass over the blocks: utilities, distances, sums S_i, and the lemmas of each block."""
 
-    def __init__(self, transcript: Transcript, game: ContinuousGame, spacing: float | None) -> None:
-        self._game, self._constants = game, game.constants
-        self.binning = None if spacing is None else ConeBinning(game.space, spacing)
-        self.utility = np.empty(transcript.rounds)
-        self.sums = None
-        self.block_lines: list[Bound] = []
-        table, ids = transcript.forecast_table, transcript.forecast_ids
+    transcript: Transcript
+    game: ContinuousGame
+    spacing: float | None
+    block_lines: list[Bound] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        t, game = self.transcript, self.game
+        table, ids = t.forecast_table, t.forecast_ids
+        self.binning = None if self.spacing is None else ConeBinning(game.space, self.spacing)
+        self.utility = np.empty(t.rounds)
+        bins = 0 if self.binning is None else self.binning.bins
+        self.sums = np.zeros((bins, game.space.dimension))
+        answers = game.best_responses(t.block_strategies)
         known = table is not None and ids is not None
-        if self.binning is not None:
-            self.sums = np.zeros((self.binning.bins, game.space.dimension))
-        answers = game.best_responses(transcript.block_strategies)
-        believed = game.best_responses(table) if known else None
-        response = forecast = off = 0.0
-        start = 0
-        for b, rounds in enumerate(transcript.block_rounds.tolist()):
-            h, at = transcript.block_strategies[b], slice(start, start + rounds)
-            y = transcript.compact_responses[at]
+        believed = game.best_responses(table) if known else answers
+        response, forecast, off, start = 0.0, 0.0, 0.0, 0
+        for h, best, rounds in zip(
+            t.block_strategies, answers, t.block_rounds.tolist(), strict=True
+        ):
+            at = slice(start, start + rounds)
+            y = t.compact_responses[at]
             self.utility[at] = game.principal_utilities(h, y)
-            response += float(_lengths(y - answers[b]).sum())
-            if table is not None and ids is not None and believed is not None:
+            response += float(_lengths(y - best).sum())
+            if table is not None and ids is not None:
                 p = table[ids[at]]
-                away = _lengths(p - h)
-                wrong = float(_lengths(y - believed[ids[at]]).sum())
+                away, wrong = _lengths(p - h), float(_lengths(y - believed[ids[at]]).sum())
                 forecast, off = forecast + float(away.sum()), off + wrong
                 if self.binning is not None:
-                    self._block(h, p, y, away, wrong / rounds, self.utility[at], answers[b])
+                    self._block(self.binning, h, p, y, away, wrong / rounds, at, best)
             start += rounds
-        T = transcript.rounds
+        T = t.rounds
         self.response_distance = response / T
         self.forecast_distance = forecast / T if known else math.nan
         self.forecast_response_distance = off / T if known else math.nan
 
     def _block(
         self,
+        binning: ConeBinning,
         h: FloatArray,
         p: FloatArray,
         y: FloatArray,
         away: FloatArray,
         wrong: float,
-        utility: FloatArray,
-        answer: FloatArray,
+        at: slice,
+        best: FloatArray,
     ) -> None:
         """Add a block to the sums, and hold it against the three lemmas."""
-        binning, constants, space = self.binning, self._constants, self._game.space
-        assert binning is not None
-        assert self.sums is not None
+        constants, space = self.game.constants, self.game.space
         sums = np.zeros_like(self.sums)
         for start in range(0, len(p), _CHUNK):
             part = p[start : start + _CHUNK]
@@ -227,56 +228,31 @@ class _Tallies:
         error = float(np.abs(sums).max()) / len(p)
         allowed = 8.0 * math.sqrt(space.dimension) * binning.bins**2 / far * error
         reach = constants.response * (share * space.diameter + far) + wrong
-        drift = float(np.sqrt(((y.mean(axis=0) - answer) ** 2).sum()))
-        value = float(self._game.principal_utilities(h, answer[None])[0])
+        drift = float(_lengths(y.mean(axis=0, keepdims=True) - best)[0])
+        value = float(self.game.principal_utilities(h, best[None])[0])
+        lost = abs(float(self.utility[at].mean()) - value)
+        unit = max(constants.utility_bound, 1e-300)
+        reached = constants.utility_in_response * reach
         lines = [
             Bound.of("share of far forecasts, a block", KEY_LEMMA, share, allowed, 1.0),
             Bound.of("mean response, a block", FEEDBACK_LEMMA, drift, reach, 1.0),
-            Bound.of(
-                "mean utility, a block",
-                UTILITY_LEMMA,
-                abs(float(utility.mean()) - value),
-                constants.utility_in_response * reach,
-                max(constants.utility_bound, 1e-300),
-            ),
+            Bound.of("mean utility, a block", UTILITY_LEMMA, lost, reached, unit),
         ]
-        if not self.block_lines:
-            self.block_lines = lines
-        else:
-            self.block_lines = [
-                min(old, new, key=lambda line: line.slack)
-                for old, new in zip(self.block_lines, lines, strict=True)
-            ]
-
-
-def _by_forecasts(
-    game: ContinuousGame, tallies: _Tallies, errors: FloatArray, value: float, utility: float
-) -> Bound:
-    constants, binning = game.constants, tallies.binning
-    assert binning is not None
-    smooth = constants.utility_in_strategy + constants.utility_in_response * constants.response
-    calibration = constants.utility_in_strategy * math.sqrt(game.space.dimension) * errors.sum()
-    wrong = constants.utility_in_response * tallies.forecast_response_distance
-    bound = value + float(calibration) + 2.0 * smooth * binning.spacing + wrong
-    note = f"tents on a grid of {binning.bins} points, ε = {binning.spacing:g}"
-    unit = max(constants.utility_bound, 1e-300)
-    return Bound.of("utility, from forecasts", THEOREM, utility, bound, unit, note)
+        pairs = zip(self.block_lines or lines, lines, strict=True)
+        self.block_lines = [min(pair, key=lambda line: line.slack) for pair in pairs]
 
 
 def _check_record(transcript: Transcript, game: ContinuousGame) -> None:
-    if transcript.fingerprint not in ("", game.fingerprint):
-        found = f"another one ({game.fingerprint[:8]})"
-        expected = f"the game that was played ({transcript.fingerprint[:8]})"
-        raise InputError("game", expected, found)
+    check_fingerprint(transcript, game)
     responses, k = transcript.compact_responses, game.response_dimension
     if responses.ndim != 2 or responses.shape[1] != k:
         raise InputError("responses", f"points of {k} numbers a round", f"shape {responses.shape}")
-    for field, rows in (
+    for name, rows in (
         ("strategies", transcript.block_strategies),
         ("forecasts", transcript.forecast_table),
     ):
         if rows is not None:
-            game.space.check_all(field, rows)
+            game.space.check_all(name, rows)
 
 
 def _spacing(transcript: Transcript, game: ContinuousGame, given: float | None) -> float | None:
@@ -294,18 +270,170 @@ def _open(line: Bound) -> Bound:
     return replace(line, holds=line.holds or None, note=note)
 
 
-def _phases(transcript: Transcript, utility: FloatArray, value: float) -> tuple[Phase, ...]:
-    labels = np.repeat(transcript.block_phases, transcript.block_rounds)
-    phases = []
-    for number, name in enumerate(transcript.phase_names):
-        chosen = utility[labels == number]
-        if len(chosen):
-            regret = value - float(chosen.mean())
-            share = regret * len(chosen) / len(utility)
-            phases.append(Phase(name, len(chosen), float(chosen.mean()), regret, share))
-    return tuple(phases)
-
-
 def _lengths(rows: FloatArray) -> FloatArray:
     result: FloatArray = np.sqrt((rows * rows).sum(axis=1))
     return result
+
+
+#: With this cost nobody moves: a move by a standard deviation costs a billion points of the score.
+_NOBODY_MOVES = 2e9
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """A scoring rule, with what happens under it.
+
+    Attributes
+    ----------
+    weights : array
+        The weights of the features.
+    utility : float
+        The principal's utility with the responses of ``shift``.
+    accuracy, balanced_accuracy : float
+        The share of applicants on the right side of 0 once they have moved, and the mean of the
+        two labels' shares.
+    accuracy_if_nobody_moves : float
+        The share without the moves.
+    shift : array
+        How far those with the bad label move each feature, in standard deviations.
+    """
+
+    weights: FloatArray
+    utility: float
+    accuracy: float
+    balanced_accuracy: float
+    accuracy_if_nobody_moves: float
+    shift: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ClassificationReport:
+    """What a play of strategic classification did; made by :func:`classification_report`.
+
+    Attributes
+    ----------
+    features, changeable : tuple of str
+        All features, and those that applicants can change.
+    played : Classifier
+        The means over all rounds; its weights are the mean weights.
+    last : Classifier
+        The last block's weights with the mean response to them.
+    optimal : Classifier
+        The optimum of the game, with best responses: its utility is V*.
+    naive : Classifier
+        The rule that is fitted as if nobody moved, with best responses to it.
+    believed : float
+        The utility that the naive rule would have if nobody moved.
+    """
+
+    features: tuple[str, ...]
+    changeable: tuple[str, ...]
+    played: Classifier
+    last: Classifier
+    optimal: Classifier
+    naive: Classifier
+    believed: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain values."""
+        table: dict[str, Any] = plain(self)
+        return table
+
+
+def classification_report(
+    transcript: Transcript, game: ContinuousGame | None = None
+) -> ClassificationReport:
+    """Return accuracy, the shift of the features, and V* beside the rule that ignores strategy.
+
+    Parameters
+    ----------
+    transcript : Transcript
+        A play of strategic classification.
+    game : ContinuousGame, optional
+        The game, if the transcript does not hold it.
+
+    Examples
+    --------
+    >>> import stackcast as sc
+    >>> game = sc.load_game("credit-scoring")
+    >>> principal = sc.principals.Fixed(game.principal_view, [0.7, 0.1])
+    >>> agent = sc.agents.ContinuousBestResponse(game.agent_view)
+    >>> report = classification_report(sc.play(principal, agent, 10, game=game))
+    >>> bool(report.naive.utility < report.optimal.utility < report.believed)
+    True
+    """
+    played: Any = transcript.game if game is None else game
+    if not isinstance(played, ContinuousGame) or played.family is None:
+        raise InputError("game", "a game of strategic classification", shown(played))
+    if played.family.name != "strategic-classification":
+        raise InputError("game", "a game of strategic classification", played.family.name)
+    naive_game = strategic_classification(
+        played.space,
+        played.family.data["labelled"],
+        changeable=played.family.parameters["changeable"],
+        cost=_NOBODY_MOVES,
+    )
+    naive = solve(naive_game)
+    optimum = solve(played)
+    start = transcript.rounds - int(transcript.block_rounds[-1])
+    last = transcript.compact_responses[start:].mean(axis=0)
+    return ClassificationReport(
+        played.principal_features,
+        played.response_features,
+        _over_all_rounds(transcript, played),
+        _classifier(played, transcript.block_strategies[-1], last),
+        _classifier(played, optimum.strategy, optimum.response),
+        _classifier(played, naive.strategy, played.best_responses(naive.strategy)[0]),
+        naive.value,
+    )
+
+
+def _classifier(game: ContinuousGame, weights: FloatArray, moved: FloatArray) -> Classifier:
+    assert game.family is not None
+    data = game.family.data
+    good, bad, at = data["good"] @ weights, data["bad"] @ weights, data["changeable"]
+    passed = float((good > 0).mean())
+    shift = np.zeros(len(weights))
+    shift[at] = moved
+    stopped = float((bad + weights @ shift <= 0).mean())
+    before = float((bad <= 0).mean())
+    share = len(good) / (len(good) + len(bad))
+    return Classifier(
+        weights=np.array(weights),
+        utility=float(game.principal_utilities(weights, moved[None])[0]),
+        accuracy=share * passed + (1 - share) * stopped,
+        balanced_accuracy=0.5 * (passed + stopped),
+        accuracy_if_nobody_moves=share * passed + (1 - share) * before,
+        shift=shift,
+    )
+
+
+def _over_all_rounds(transcript: Transcript, game: ContinuousGame) -> Classifier:
+    """Return the mean over the rounds of every number, by the mean response of each block."""
+    starts = np.cumsum(transcript.block_rounds) - transcript.block_rounds
+    sums = np.add.reduceat(transcript.compact_responses, starts, axis=0)
+    rules = [
+        _classifier(game, h, total / rounds)
+        for h, total, rounds in zip(
+            transcript.block_strategies, sums, transcript.block_rounds, strict=True
+        )
+    ]
+    parts = transcript.block_rounds / transcript.rounds
+    utility = 0.0
+    for b, start in enumerate(starts):
+        y = transcript.compact_responses[start : start + transcript.block_rounds[b]]
+        utility += parts[b] * float(
+            game.principal_utilities(transcript.block_strategies[b], y).mean()
+        )
+
+    def mean(name: str) -> Any:
+        return parts @ np.array([getattr(rule, name) for rule in rules])
+
+    return Classifier(
+        weights=mean("weights"),
+        utility=utility,
+        accuracy=float(mean("accuracy")),
+        balanced_accuracy=float(mean("balanced_accuracy")),
+        accuracy_if_nobody_moves=float(mean("accuracy_if_nobody_moves")),
+        shift=mean("shift"),
+    )

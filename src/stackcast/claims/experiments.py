@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from stackcast._plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Relation = Literal["at most", "at least"]
+Verdict = Literal["holds", "fails", "vacuous", "undecided"]
 
 #: What rounding may add to a bound that is attained, relative to it.
 _ROUNDING = 1e-9
@@ -105,7 +107,9 @@ class Finding:
     correction: str
     measured: float
     bound: float
-    holds: bool
+    verdict: Verdict
+    runs: int
+    failures: int
     ran: str
     note: str
     seconds: float
@@ -117,6 +121,7 @@ class Finding:
         room = _ROUNDING * max(1.0, abs(found.bound))
         below = found.measured <= found.bound + room
         above = found.measured >= found.bound - room
+        kept = bool(below if claim.relation == "at most" else above)
         return cls(
             name=claim.name,
             where=claim.where,
@@ -126,7 +131,9 @@ class Finding:
             correction=claim.correction,
             measured=found.measured,
             bound=found.bound,
-            holds=bool(below if claim.relation == "at most" else above),
+            verdict="holds" if kept else "fails",
+            runs=1,
+            failures=int(not kept),
             ran=found.ran,
             note=found.note,
             seconds=seconds,
@@ -135,9 +142,5 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON can hold it; the curve is for figures."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        del values["curve"]
-        return {
-            name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in values.items()
-        }
+        table: dict[str, Any] = plain(self, but=("curve",))
+        return table

@@ -51,8 +51,8 @@ def check_claim(name: str, full: bool = False) -> Finding:
     Examples
     --------
     >>> found = check_claim("separation-interval")
-    >>> found.holds, found.measured
-    (True, 0.5)
+    >>> found.verdict, found.measured
+    ('holds', 0.5)
     """
     one_of("claim", name, claim_names())
     claim = CLAIMS[claim_names().index(name)]

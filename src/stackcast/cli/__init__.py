@@ -26,14 +26,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(play)
-app.command()(solve)
-app.command()(games)
-app.command()(audit)
-app.command()(verify)
-app.command()(sweep)
-app.command()(tournament)
-app.command()(studio)
+for verb in (play, solve, games, audit, verify, sweep, tournament, studio):
+    app.command()(verb)
 app.add_typer(campaign, name="campaign")
 
 
@@ -46,5 +40,7 @@ def main() -> None:
 
         if not isinstance(error, InputError):
             raise
-        print(f"stackcast: {error}", file=sys.stderr)
+        from stackcast.cli._screen import warn
+
+        warn(str(error))
         sys.exit(2)

@@ -1,8 +1,7 @@
-"""What the verbs share: printing, and a word where something takes a while."""
+"""What the verbs share: printing safe text, progress, and completion."""
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -11,18 +10,49 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
+    from rich.progress import Progress
 
 
-def screen() -> Console:
-    """Return the console for people; colours only on a terminal."""
+def screen(*, stderr: bool = False) -> Console:
+    """Return the console for people; colours only on a terminal, and no markup in texts."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    return Console(highlight=False, markup=False, emoji=False, stderr=stderr)
+
+
+def say(text: str) -> None:
+    """Print a line for people."""
+    from stackcast._plain import visible
+
+    print(visible(text, 100_000))
+
+
+def warn(text: str) -> None:
+    """Print a line on standard error."""
+    from stackcast._plain import visible
+
+    print(f"stackcast: {visible(text, 4000)}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
     """Print ``value`` for programs."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    from stackcast._plain import json_text
+
+    print(json_text(value))
+
+
+def bar(*columns: Any, shown: bool) -> Progress:
+    """Return a progress bar on standard error, if somebody looks."""
+    from rich.progress import Progress
+
+    console = screen(stderr=True)
+    return Progress(
+        *columns,
+        console=console,
+        transient=True,
+        disable=not (shown and console.is_terminal),
+        expand=True,
+    )
 
 
 def complete_game(incomplete: str) -> list[str]:
@@ -65,7 +95,7 @@ def compiling_said() -> Iterator[None]:
 
         def on_start(self, _: object) -> None:
             if not self.said:
-                print("stackcast: compiling, first run only …", file=sys.stderr)
+                warn("compiling, first run only …")
                 self.said = True
 
         def on_end(self, _: object) -> None:

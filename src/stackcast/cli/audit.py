@@ -1,12 +1,9 @@
 """``stackcast audit``: what a record proves."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from stackcast.calibration import CalibrationProfile
 
 
 def audit(
@@ -15,15 +12,12 @@ def audit(
         typer.Argument(metavar="[FILE]", show_default=False, help="A transcript or a table."),
     ] = None,
     game: Annotated[
-        str,
-        typer.Option(
-            help="The game that was played: a name of the catalogue or a file.", show_default=False
-        ),
-    ] = "",
+        str | None,
+        typer.Option(help="The game that was played: a name of the catalogue or a file."),
+    ] = None,
     ties: Annotated[
-        str,
-        typer.Option(help="Also use the bins of a tie rule: lowest or random.", show_default=False),
-    ] = "",
+        str | None, typer.Option(help="Also use the bins of a tie rule: lowest or random.")
+    ] = None,
     forecasts: Annotated[
         Path | None,
         typer.Option(
@@ -39,8 +33,8 @@ def audit(
         list[float] | None,
         typer.Option(
             "--threshold",
-            help="Bin a yes/no event by the decision this threshold takes; may be given several "
-            "times. One half if the file has no bins.",
+            help="Group forecasts of a yes/no event by whether they reach this threshold; may be "
+            "given several times. One half if the file has no bins.",
             show_default=False,
         ),
     ] = None,
@@ -82,7 +76,7 @@ def audit(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Say what a record proves.
+    """Print what a record proves.
 
     FILE is a saved transcript (Parquet) or a table of your own (CSV or Parquet) with one row a
     round: columns strategy_1, strategy_2 … (or strategy_NAME; or action, for drawn actions),
@@ -105,18 +99,28 @@ def audit(
         found = "neither" if file is None else "both"
         raise InputError("audit", "a FILE or --forecasts FILE", found)
     if forecasts is not None:
+        from stackcast.calibration import certify_forecasts
+
         constant = 1.0 if rate is None else rate
-        _audit_forecasts(forecasts, threshold, lengths, constant, shortest, level, figure, as_json)
-    elif file is not None:
-        held = _audit_play(file, game, ties, lengths, rate, level, figure, as_json)
-        if not held:
-            raise typer.Exit(1)
+        certificate = certify_forecasts(
+            forecasts,
+            threshold or None,
+            _whole_numbers(lengths),
+            constant,
+            shortest=shortest,
+            level=level,
+        )
+        _show(certificate, certificate.profile, figure, as_json)
+    elif file is not None and not _audit_play(
+        file, game, ties, lengths, rate, level, figure, as_json
+    ):
+        raise typer.Exit(1)
 
 
 def _audit_play(
     path: Path,
-    game: str,
-    ties: str,
+    game: str | None,
+    ties: str | None,
     lengths: str | None,
     rate: float | None,
     level: float,
@@ -129,62 +133,35 @@ def _audit_play(
     from stackcast._validation import InputError, one_of
     from stackcast.auditing import audit as audit_transcript
     from stackcast.auditing import read_transcript
-    from stackcast.cli._screen import compiling_said, print_json, screen
+    from stackcast.cli._screen import compiling_said
     from stackcast.games import TieRule, load_game
 
-    rule = cast("TieRule", one_of("--ties", ties, ("lowest", "random"))) if ties else None
-    chosen = load_game(game) if game else None
+    rule = None if ties is None else cast("TieRule", one_of("--ties", ties, ("lowest", "random")))
+    chosen = None if game is None else load_game(game)
     with compiling_said():
         transcript = read_transcript(path, chosen)
         if chosen is None and transcript.game is None:
             raise InputError("--game", f"the game of {path.name}, which does not hold it", "none")
         found = audit_transcript(
-            transcript,
-            chosen,
-            ties=rule,
-            delta=level,
-            lengths=_whole_numbers(lengths),
-            rate=rate,
+            transcript, chosen, ties=rule, delta=level, lengths=_whole_numbers(lengths), rate=rate
         )
-    if figure is not None:
-        if found.calibration is None:
-            raise InputError("--figure", "a record with forecasts", "one without")
-        _draw(found.calibration.profile, figure)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        screen().print(found)
+    if figure is not None and found.calibration is None:
+        raise InputError("--figure", "a record with forecasts", "one without")
+    _show(found, found.calibration.profile if found.calibration else None, figure, as_json)
     return not found.failed
 
 
-def _audit_forecasts(
-    path: Path,
-    threshold: list[float] | None,
-    lengths: str | None,
-    rate: float,
-    shortest: int,
-    level: float,
-    figure: Path | None,
-    as_json: bool,
-) -> None:
-    from stackcast.calibration import certify_forecasts
+def _show(found: Any, profile: Any, figure: Path | None, as_json: bool) -> None:
+    """Draw and print an audit, or a certificate."""
+    from stackcast import report
     from stackcast.cli._screen import print_json, screen
 
-    certificate = certify_forecasts(
-        path, threshold or None, _whole_numbers(lengths), rate, shortest=shortest, level=level
-    )
     if figure is not None:
-        _draw(certificate.profile, figure)
+        report.save_figure(figure, lambda ax: report.draw_profile(profile, ax))
     if as_json:
-        print_json(certificate.to_dict())
+        print_json(found.to_dict())
     else:
-        screen().print(certificate.table())
-
-
-def _draw(profile: "CalibrationProfile", path: Path) -> None:
-    from stackcast.report.calibration_figure import save_profile
-
-    save_profile(profile, path)
+        screen().print(report.describe(found))
 
 
 def _whole_numbers(text: str | None) -> list[int] | None:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackcast.cli._screen import compiling_said, print_json, say, screen
+
 if TYPE_CHECKING:
     from stackcast.campaigns import Receipt
 
@@ -62,7 +64,7 @@ def new(
         float | None,
         typer.Option(
             show_default=False,
-            help="Ask for nothing that may earn less than this, whatever the response.",
+            help="Never ask for a mix whose worst case is below this utility.",
         ),
     ] = None,
     constraint: Annotated[
@@ -83,7 +85,6 @@ def new(
         stackcast campaign new hygiene.db --game mine.toml --margin 0.02 --horizon 2000
     """
     from stackcast.campaigns import Campaign
-    from stackcast.cli._screen import print_json
 
     Campaign.new(
         file,
@@ -98,14 +99,13 @@ def new(
     if as_json:
         print_json({"file": str(file)})
     else:
-        print(f"Started: {file}. Next: stackcast campaign ask {file}")
+        say(f"Started: {file}. Next: stackcast campaign ask {file}")
 
 
 @campaign.command()
 def ask(file: File, as_json: Json = False) -> None:
-    """Say what to commit to now, for how many rounds, and why; asked again, the same."""
+    """Print the recommended mix, its duration and the reason. Safe to repeat."""
     from stackcast.campaigns import Campaign
-    from stackcast.cli._screen import compiling_said, print_json
 
     with Campaign.open(file) as opened:
         advice = opened.open_ask
@@ -115,10 +115,10 @@ def ask(file: File, as_json: Json = False) -> None:
     if as_json:
         print_json(advice.to_dict())
         return
-    print(f"Play {advice.mixture()} for {advice.rounds:,} rounds (entry {advice.entry}).")
-    print(advice.why)
+    say(f"Play {advice.mixture()} for {advice.rounds:,} rounds (entry {advice.entry}).")
+    say(advice.why)
     for difference in advice.differences:
-        print(f"Note: {difference}.")
+        say(f"Note: {difference}.")
 
 
 @campaign.command()
@@ -157,24 +157,20 @@ def status(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what is known: the best commitment so far, its margin, what more may be gained."""
+    """Print what is known: the best commitment so far, its margin, what more may be gained."""
+    from stackcast import report
     from stackcast.campaigns import Campaign
-    from stackcast.cli._screen import compiling_said, print_json, screen
 
     with Campaign.open(file) as opened, compiling_said():
         known = opened.status()
     if figure is not None:
-        from stackcast.report.campaign_figure import save_learned
-
-        save_learned(known, figure)
+        report.save_figure(figure, lambda ax: report.draw_learned(known, ax), (6.4, 5.2))
     if as_json:
         print_json(known.to_dict())
         return
-    from stackcast.report.campaign_terminal import describe_status
-
-    screen().print(describe_status(known))
+    screen().print(report.describe(known))
     if figure is not None:
-        print(f"Written: {figure}")
+        say(f"Written: {figure}")
 
 
 @campaign.command()
@@ -187,7 +183,7 @@ def export(
 
     with Campaign.open(file) as opened:
         rounds = opened.export(to)
-    print(f"Written: {to}, {rounds:,} rounds.")
+    say(f"Written: {to}, {rounds:,} rounds.")
 
 
 @campaign.command("import")
@@ -207,7 +203,7 @@ def import_(
 
     with Campaign.open(file) as opened:
         rounds = opened.import_log(log)
-    print(f"Read: {rounds:,} rounds. The principal starts anew, knowing them.")
+    say(f"Read: {rounds:,} rounds. The principal starts anew and knows them.")
 
 
 @campaign.command()
@@ -218,7 +214,7 @@ def undo(file: File) -> None:
     with Campaign.open(file) as opened:
         entry = opened.undo()
     what = entry.body["reason"] if entry.kind == "start" else entry.kind
-    print(f"Taken back: entry {entry.id} ({what}).")
+    say(f"Taken back: entry {entry.id} ({what}).")
 
 
 @campaign.command()
@@ -255,7 +251,7 @@ def action(
 
     with Campaign.open(file) as opened:
         opened.add_action(name, parse_numbers("--payoffs", payoffs))
-    print(f"Added: {name!r}. The principal starts anew, knowing all answers so far.")
+    say(f"Added: {name!r}. The principal starts anew and knows all responses so far.")
 
 
 @campaign.command()
@@ -269,7 +265,7 @@ def decline(
 
     with Campaign.open(file) as opened:
         opened.decline(limit, why)
-    print(f"Declined, and kept as a limit: {limit}. Next: stackcast campaign ask {file}")
+    say(f"Declined, and kept as a limit: {limit}. Next: stackcast campaign ask {file}")
 
 
 @campaign.command()
@@ -281,7 +277,7 @@ def lift(
 
     with Campaign.open(file) as opened:
         opened.lift(limit)
-    print(f"Lifted: {limit}.")
+    say(f"Lifted: {limit}.")
 
 
 @campaign.command()
@@ -293,7 +289,7 @@ def pause(
 
     with Campaign.open(file) as opened:
         opened.pause(why)
-    print(f"Paused. Go on with: stackcast campaign resume {file}")
+    say(f"Paused. Go on with: stackcast campaign resume {file}")
 
 
 @campaign.command()
@@ -305,7 +301,7 @@ def end(
 
     with Campaign.open(file) as opened:
         opened.end(why)
-    print(f"Closed. Open it again with: stackcast campaign resume {file}")
+    say(f"Closed. Open it again with: stackcast campaign resume {file}")
 
 
 @campaign.command()
@@ -315,7 +311,7 @@ def resume(file: File) -> None:
 
     with Campaign.open(file) as opened:
         opened.resume()
-    print(f"Running again. Next: stackcast campaign ask {file}")
+    say(f"Running again. Next: stackcast campaign ask {file}")
 
 
 @campaign.command()
@@ -328,7 +324,6 @@ def log(
     from dataclasses import asdict
 
     from stackcast.campaigns import Campaign
-    from stackcast.cli._screen import print_json
 
     with Campaign.open(file) as opened:
         entries = opened.entries(last)
@@ -338,7 +333,7 @@ def log(
         return
     for entry in entries:
         taken = f" (taken back by {entry.revoked_by})" if entry.revoked_by is not None else ""
-        print(f"{entry.id:>6}  {entry.at}  {entry.summary(names)}{taken}")
+        say(f"{entry.id:>6}  {entry.at}  {entry.summary(names)}{taken}")
 
 
 def _responses(responses: str, csv: Path | None) -> str | Path:
@@ -351,18 +346,17 @@ def _responses(responses: str, csv: Path | None) -> str | Path:
 
 
 def _print_receipt(receipt: "Receipt", as_json: bool) -> None:
-    from stackcast.cli._screen import print_json
 
     if as_json:
         print_json(receipt.to_dict())
         return
     noun = "round" if receipt.rounds == 1 else "rounds"
-    print(f"Recorded as entry {receipt.entry}: {receipt.rounds:,} {noun}.")
+    say(f"Recorded as entry {receipt.entry}: {receipt.rounds:,} {noun}.")
     for name in receipt.first_seen:
-        print(f"Seen for the first time: {name!r}.")
+        say(f"Seen for the first time: {name!r}.")
     if not receipt.as_asked:
-        print("Not as asked: kept on record, but not an answer to the ask, which stays open.")
+        say("Not as asked: kept on record, but not an answer to the ask, which stays open.")
     elif not receipt.answered:
-        print("No response was seen: the ask stays open.")
+        say("No response was seen: the ask stays open.")
     elif receipt.shown < receipt.rounds - receipt.missing:
-        print(f"The principal is shown the {receipt.shown:,} rounds that it asked for.")
+        say(f"The principal is shown the {receipt.shown:,} rounds that it asked for.")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import sys
+import signal
+import time
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,10 +17,19 @@ import typer
 from stackcast.cli._screen import complete_agent, complete_game, complete_principal
 
 if TYPE_CHECKING:
-    from stackcast.report.play_report import Played
+    from collections.abc import Iterator
+
+    from stackcast.protocol import Block, Responses
+    from stackcast.report import Played
+    from stackcast.solvers import Solution
 
 _ROUNDS = 100_000
 _SETTINGS, _CHECKPOINT = "run.json", "run.ckpt"
+#: What a run leaves behind while it goes on, and at the end.
+_PASSING = (_SETTINGS, _CHECKPOINT, f"{_CHECKPOINT}.rounds")
+_RESULTS = ("report.html", "summary.json", "transcript.parquet")
+#: Seconds between two updates of the screen.
+_PAUSE = 0.1
 
 
 @dataclass(frozen=True)
@@ -46,51 +57,41 @@ class _Run:
 def play(
     context: typer.Context,
     game: Annotated[
-        str,
-        typer.Argument(metavar="[GAME]", show_default=False, autocompletion=complete_game),
-    ] = "",
+        str | None, typer.Argument(metavar="[GAME]", autocompletion=complete_game)
+    ] = None,
     principal: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Who commits, by name; if not given, the learner for this kind of game.",
-            show_default=False,
             autocompletion=complete_principal,
         ),
-    ] = "",
+    ] = None,
     agent: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Who responds, by name; if not given, an agent with calibrated forecasts.",
-            show_default=False,
             autocompletion=complete_agent,
         ),
-    ] = "",
+    ] = None,
     rounds: Annotated[int, typer.Option(help="How many rounds are played.")] = _ROUNDS,
     seed: Annotated[int, typer.Option(help="The seed of both players' draws.")] = 0,
     feedback: Annotated[
         str | None,
-        typer.Option(
-            help="What the agent learns from: strategy, or action (drawn from it).",
-            show_default=False,
-        ),
+        typer.Option(help="What the agent learns from: strategy, or action (drawn from it)."),
     ] = None,
     margin: Annotated[
-        float | None,
-        typer.Option(help="The margin that the principal keeps.", show_default=False),
+        float | None, typer.Option(help="The margin that the principal keeps.")
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for report, figures, summary and transcript; GAME-SEED if not given.",
-            show_default=False,
+            help="Folder for report, figures, summary and transcript; GAME-SEED if not given."
         ),
     ] = None,
     resume: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR",
-            help="Go on with the run in this folder that was stopped or killed.",
-            show_default=False,
+            metavar="DIR", help="Go on with the run in this folder that was stopped or killed."
         ),
     ] = None,
     as_json: Annotated[
@@ -116,68 +117,65 @@ def play(
 
         stackcast play --resume inspection-0
     """
-    from stackcast._validation import InputError
-    from stackcast.cli._screen import print_json, screen
+    from stackcast import report
+    from stackcast.cli._screen import print_json, say, screen, warn
 
     _need_tables_and_figures()
     if resume is not None:
-        for name in ("game", "out", *_Run.__dataclass_fields__):
-            source = context.get_parameter_source(name)
-            if source is not None and source.name == "COMMANDLINE":
-                expected = "a folder and nothing that says what to play"
-                raise InputError("--resume", expected, f"{name} as well")
-        folder, (run, chosen) = resume, _stopped_run(resume)
+        folder, (run, chosen) = resume, _stopped_run(resume, context)
     else:
         from stackcast.cli._players import default_players
         from stackcast.games import DEFAULT_GAME, load_game
 
-        chosen = load_game(game or DEFAULT_GAME)
+        given = DEFAULT_GAME if game is None else game
+        chosen = load_game(given)
         usual = default_players(chosen)
-        players = (principal or usual[0], agent or usual[1])
-        run = _Run(game or DEFAULT_GAME, *players, rounds, seed, feedback, margin)
-        name = re.sub(r"[^\w.-]+", "-", chosen.name or Path(run.game).stem)
+        players = (
+            usual[0] if principal is None else principal,
+            usual[1] if agent is None else agent,
+        )
+        run = _Run(given, *players, rounds, seed, feedback, margin)
+        name = re.sub(r"[^\w.-]+", "-", chosen.name or Path(run.game).stem)[:80]
         folder = out or Path(f"{name}-{seed}")
     played = _played(run, chosen, folder, fresh=resume is None, shown=not quiet)
-    from stackcast.report.play_report import write_play
-
-    files = write_play(folder, played)
+    files = report.write_play(folder, played)
     if as_json:
         print_json({"folder": str(folder), **played.to_dict()})
     elif not quiet:
-        from stackcast.report.play_terminal import describe_play
-
         console = screen()
-        console.print(describe_play(played, console.width))
+        console.print(report.describe(played, width=console.width))
         if played.complete:
-            console.print(f"Report: {files[0]}", soft_wrap=True)
+            say(f"Report: {files[0]}")
     if not played.complete:
-        how = shlex.join(["stackcast", "play", "--resume", str(folder)])
-        print(f"stackcast: stopped; go on with  {how}", file=sys.stderr)
+        warn(f"stopped; go on with  {_resuming(folder)}")
         raise typer.Exit(130)
-    for name in (_CHECKPOINT, f"{_CHECKPOINT}.rounds", _SETTINGS):
+    for name in _PASSING[1:]:
         (folder / name).unlink(missing_ok=True)
+    report.remove_files(folder, [_SETTINGS])
     if played.audit.failed:
         raise typer.Exit(1)
+
+
+def _resuming(folder: Path) -> str:
+    return shlex.join(["stackcast", "play", "--resume", str(folder)])
 
 
 def _played(run: _Run, game: Any, folder: Path, *, fresh: bool, shown: bool) -> Played:
     """Play, with a checkpoint in the folder; a run that was stopped gives what it has."""
     from stackcast.auditing import audit
-    from stackcast.cli._live import LivePlay
     from stackcast.cli._players import build_agent, build_principal
-    from stackcast.cli._screen import compiling_said
+    from stackcast.cli._screen import compiling_said, warn
     from stackcast.protocol import play as play_game
-    from stackcast.report.play_report import Played
+    from stackcast.report import Played
     from stackcast.solvers import solve
 
     with compiling_said():
         principal = build_principal(run.principal, game, run.rounds, run.seed, run.margin)
         agent = build_agent(run.agent, game, run.seed, run.feedback)
-        solution = solve(game)
+        solution: Solution = solve(game)
         if fresh:
             _begin(run, game, folder)
-        live = LivePlay(game, solution.value, run.rounds, wanted=shown)
-        live.start = 0 if fresh else _played_before(folder)
+        live = LivePlay(game, solution.value, run.rounds if fresh else None, wanted=shown)
         try:
             with live, live.interruptible():
                 transcript = play_game(
@@ -190,55 +188,53 @@ def _played(run: _Run, game: Any, folder: Path, *, fresh: bool, shown: bool) -> 
                     watch=live,
                 )
         except KeyboardInterrupt:
-            how = shlex.join(["stackcast", "play", "--resume", str(folder)])
-            print(f"stackcast: stopped at once; go on with  {how}", file=sys.stderr)
+            warn(f"stopped at once; go on with  {_resuming(folder)}")
             raise typer.Exit(130) from None
-        found = audit(transcript)
+        found = audit(transcript, solution=solution)
     command = run.command(folder)
     return Played(game, transcript, found, solution, principal.result, run.rounds, command)
 
 
 def _begin(run: _Run, game: Any, folder: Path) -> None:
-    """Make the folder and keep what was asked for; never run over a run that was stopped."""
+    """Make the folder and keep what was asked for; never run over other files or a stopped run."""
+    from stackcast import report
     from stackcast._validation import InputError
     from stackcast.games import game_to_table
 
     if (folder / _CHECKPOINT).exists():
         expected = "a folder without a stopped run (--resume goes on with it)"
         raise InputError(str(folder), expected, "one")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{_CHECKPOINT}.rounds").unlink(missing_ok=True)
-        settings = {**asdict(run), "table": game_to_table(game)}
-        (folder / _SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise InputError(str(folder), "a folder that can be written to", reason) from None
+    own = report.check_foreign(folder, [_SETTINGS, *_RESULTS])
+    left_over = folder / _PASSING[2]
+    if left_over.exists():  # of a run that was killed before its first checkpoint
+        if _SETTINGS not in own:
+            raise InputError(str(left_over), "no file of this name", "one; choose another folder")
+        left_over.unlink()
+    settings = json.dumps({**asdict(run), "table": game_to_table(game)}, indent=2)
+    report.write_files(folder, {_SETTINGS: settings + "\n"})
 
 
-def _stopped_run(folder: Path) -> tuple[_Run, Any]:
+def _stopped_run(folder: Path, context: typer.Context) -> tuple[_Run, Any]:
     """Return what was asked for in a folder, and its game."""
+    from stackcast import report
     from stackcast._validation import InputError
     from stackcast.games import game_from_table
 
+    for name in ("game", "out", *_Run.__dataclass_fields__):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            expected = "a folder and nothing that says what to play"
+            raise InputError("--resume", expected, f"{name} as well")
+    expected = "the folder of a run that was stopped"
     try:
         table = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
         game = game_from_table(table.pop("table"))
-        return _Run(**table), game
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        expected = "the folder of a run that was stopped"
-        raise InputError(str(folder), expected, f"one without a readable {_SETTINGS}") from None
-
-
-def _played_before(folder: Path) -> int:
-    """Return how many rounds a stopped run has in its transcript, for the screen alone."""
-    from stackcast._validation import InputError
-    from stackcast.protocol import Transcript
-
-    try:
-        return Transcript.load(folder / "transcript.parquet").rounds
-    except InputError:
-        return 0
+        run = _Run(**table)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        found = f"one without a readable {_SETTINGS}"
+        raise InputError(str(folder), expected, found) from None
+    report.check_foreign(folder, [_SETTINGS, *_RESULTS])
+    return run, game
 
 
 def _need_tables_and_figures() -> None:
@@ -251,3 +247,102 @@ def _need_tables_and_figures() -> None:
         if find_spec(package) is None:
             expected = f"{package} for the report (pip install 'stackcast[all]')"
             raise InputError("play", expected, f"no {package}")
+
+
+class LivePlay:
+    """What ``play`` shows its blocks to; a context that draws on standard error if it is wanted.
+
+    ``rounds`` is None for a run that was resumed: then the averages are over the rounds since.
+    """
+
+    def __init__(self, game: Any, value: float, rounds: int | None, *, wanted: bool) -> None:
+        from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
+
+        from stackcast.cli._screen import bar
+
+        self._view, self._value, self._rounds = game.principal_view, value, rounds
+        self._seen, self._earned, self._counted = 0, 0.0, 0
+        self._forecasts = 0
+        self._last: Any = None
+        self._errors: Any = None
+        self._phase, self._shown_at = "", 0.0
+        self.stopped = False
+        columns = (
+            BarColumn(bar_width=None),
+            TaskProgressColumn(),
+            TimeRemainingColumn(compact=True),
+        )
+        self._bar = bar(*columns, "{task.description}", shown=wanted)
+
+    def __call__(self, block: Block, answers: Responses) -> bool:
+        """Take note of a piece; return whether the run is to stop."""
+        import numpy as np
+
+        responses = np.asarray(answers.responses)
+        self._seen += len(responses)
+        self._phase = block.phase
+        if responses.ndim == 1:
+            self._earned += float(self._view.utilities(block.strategy)[responses].sum())
+            self._count_errors(block, answers)
+        else:
+            self._earned += float(self._view.utilities(block.strategy, responses).sum())
+        now = time.monotonic()
+        if now - self._shown_at > _PAUSE:
+            self._shown_at = now
+            self._bar.update(self._task, completed=self._seen, description=self.words())
+        return self.stopped
+
+    def _count_errors(self, block: Block, answers: Responses) -> None:
+        """Add to Σ (h − p) by response, over the rounds whose forecast this play has just seen."""
+        import numpy as np
+
+        ids, new = answers.forecast_ids, answers.new_forecasts
+        if ids is None or new is None or self._rounds is None:
+            return
+        first = self._forecasts
+        if self._last is not None:  # the last forecast often stays
+            new, first = np.vstack([self._last, new]), first - 1
+        known = ids >= first
+        if self._errors is None:
+            self._errors = np.zeros((len(self._view.agent_actions), len(block.strategy)))
+        chosen = np.asarray(answers.responses)[known]
+        np.add.at(self._errors, chosen, block.strategy - new[ids[known] - first])
+        self._counted += int(known.sum())
+        self._forecasts, self._last = first + len(new), new[-1:]
+
+    def words(self) -> str:
+        """Return the state of things in a line."""
+        from stackcast._plain import visible
+
+        told = [visible(self._phase or "play", 20)]
+        if self._seen:
+            since = "" if self._rounds else f" in {self._seen:,} rounds since the resumption"
+            told.append(f"earned {self._earned / self._seen:.4f} of {self._value:.4f}{since}")
+        if self._counted:
+            told.append(f"calibration error {abs(self._errors).max() / self._counted:.4f}")
+        return " · ".join(told)
+
+    def __enter__(self) -> LivePlay:
+        self._bar.start()
+        self._task = self._bar.add_task("play", total=self._rounds)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Let the first Ctrl-C end the run after its current piece, the second at once."""
+
+        def gently(_number: int, _frame: object) -> None:
+            from stackcast.cli._screen import warn
+
+            self.stopped = True
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            warn("stopping after this step; Ctrl-C again stops at once.")
+
+        before = signal.signal(signal.SIGINT, gently)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)

@@ -7,9 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from stackcast.cli._screen import complete_game
+
 
 def solve(
-    game: Annotated[str, typer.Argument(metavar="[GAME]", show_default=False)] = "",
+    game: Annotated[
+        str | None, typer.Argument(metavar="[GAME]", autocompletion=complete_game)
+    ] = None,
     payoffs: Annotated[
         tuple[Path, Path] | None,
         typer.Option(metavar="MINE THEIRS", help="Two tables (.csv), one a side, instead of GAME."),
@@ -43,13 +47,13 @@ def solve(
         stackcast solve --payoffs mine.csv theirs.csv
     """
     from stackcast._validation import InputError
-    from stackcast.cli._screen import compiling_said, print_json, screen
+    from stackcast.cli._screen import compiling_said, print_json, say, screen
     from stackcast.games import DEFAULT_GAME, load_game
 
     chosen: Any
     if payoffs is None:
-        chosen = load_game(game or DEFAULT_GAME)
-    elif game:
+        chosen = load_game(DEFAULT_GAME if game is None else game)
+    elif game is not None:
         raise InputError("GAME", "no game besides --payoffs", game)
     else:
         from stackcast.interop import from_csv
@@ -59,16 +63,12 @@ def solve(
         from stackcast.solvers import solve as solve_game
 
         solution = solve_game(chosen, margin, details)
-    if out is not None:
-        from stackcast.report import write_solution
+    from stackcast import report
 
-        files = write_solution(out, chosen, solution)
+    files = [] if out is None else report.write_solution(out, chosen, solution)
     if as_json:
         print_json({"game": chosen.name, **solution.to_dict()})
         return
-    from stackcast.report import describe_solution
-
-    console = screen()
-    console.print(describe_solution(chosen, solution))
-    if out is not None:
-        console.print("Written: " + ", ".join(str(file) for file in files))
+    screen().print(report.describe(solution, chosen))
+    if files:
+        say("Written: " + ", ".join(map(str, files)))

@@ -105,15 +105,15 @@ def _run(
     quiet: bool,
 ) -> None:
     from stackcast import sweeps
-    from stackcast.cli._screen import print_json, screen
-    from stackcast.report.sweep_report import sweep_tables, write_sweep_report
+    from stackcast.cli._screen import print_json, say, screen
+    from stackcast.report import sweep_tables, write_sweep_report
 
     if dry_run:
         seconds = sweeps.estimate(specification, workers)
         if as_json:
             print_json({"plays": len(specification), "seconds": seconds})
         else:
-            screen().print(f"{len(specification):,} plays, about {_duration(seconds)}.")
+            say(f"{len(specification):,} plays, about {_duration(seconds)}.")
         return
     standing = _watched(specification, folder, workers, scheduler, retry_failed, quiet or as_json)
     rows = sweeps.load(folder)
@@ -138,8 +138,8 @@ def _run(
         for table in sweep_tables(rows):
             console.print(table)
         for played, error in failed[:5]:
-            console.print(f"failed: {played}: {error}", markup=False)
-        console.print(_sentence(standing, len(failed)), f"See {report}.")
+            say(f"failed: {played}: {error}")
+        say(f"{_sentence(standing, len(failed))} See {report}.")
     if failed:
         raise typer.Exit(1)
 
@@ -152,36 +152,27 @@ def _watched(
     retry_failed: bool,
     quiet: bool,
 ) -> "Standing":
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
+    from stackcast.cli._screen import bar, warn
     from stackcast.sweeps import sweep as run_sweep
 
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("plays"),
+    columns = (
+        "plays",
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
+        "{task.fields[rate]}",
         TimeRemainingColumn(),
-        TextColumn("{task.fields[failed]}"),
-        console=console,
-        transient=True,
-        disable=quiet or not console.is_terminal,
-    ) as bar:
-        shown = bar.add_task("plays", total=None, rate="", failed="")
+        "{task.fields[failed]}",
+    )
+    with bar(*columns, shown=not quiet) as drawn:
+        shown = drawn.add_task("plays", total=None, rate="", failed="")
 
         def watch(standing: "Standing") -> None:
             rate = f"{standing.done / standing.seconds:.1f} a second" if standing.done else ""
             failed = f"{standing.failed} failed" if standing.failed else ""
             done = standing.found + standing.done
-            bar.update(shown, total=standing.plays, completed=done, rate=rate, failed=failed)
+            drawn.update(shown, total=standing.plays, completed=done, rate=rate, failed=failed)
 
         try:
             return run_sweep(
@@ -193,8 +184,8 @@ def _watched(
                 watch=watch,
             )
         except KeyboardInterrupt:
-            bar.stop()
-            console.print(f"Stopped. What is done is in {folder}; the same command goes on.")
+            drawn.stop()
+            warn(f"stopped. What is done is in {folder}; the same command goes on.")
             raise typer.Exit(130) from None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,8 +34,7 @@ def verify(
         ),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for claims.html with figures, JSON and Markdown."),
+        Path | None, typer.Option(help="Folder for claims.html with figures, JSON and Markdown.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print for programs.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on the way.")] = False,
@@ -54,59 +52,49 @@ def verify(
 
         stackcast verify --full --out claims
     """
+    from stackcast import report
     from stackcast._validation import one_of
     from stackcast.claims import claim_names
-    from stackcast.cli._screen import print_json, screen
+    from stackcast.cli._screen import print_json, say, screen, warn
 
     names = claim_names() if only is None else [one_of("--only", n, claim_names()) for n in only]
     if out is not None:
+        report.check_foreign(out, ["claims.html", "claims.json", "claims.md"])
         _make(out)
     try:
         findings = _found(names, full, workers, shown=not quiet)
     except KeyboardInterrupt:
-        print("stackcast: stopped.", file=sys.stderr)
+        warn("stopped.")
         raise typer.Exit(130) from None
     if out is not None:
-        from stackcast.report.claims_report import write_findings
-
         command = "stackcast verify" + (" --full" if full else "") + f" --out {out.name}"
-        files = write_findings(out, findings, command)
-    from stackcast.report.claims_report import describe_findings, findings_table
-
+        files = report.write_findings(out, findings, command)
     if as_json:
-        print_json(findings_table(findings))
+        print_json({"claims": [finding.to_dict() for finding in findings]})
     else:
         console = screen()
-        console.print(describe_findings(findings, console.width))
+        console.print(report.describe(findings, width=console.width))
         if out is not None:
-            console.print(f"Report: {files[0]}", soft_wrap=True)
-    if not all(finding.holds for finding in findings):
+            say(f"Report: {files[0]}")
+    if any(finding.verdict == "fails" for finding in findings):
         raise typer.Exit(1)
 
 
 def _found(names: list[str], full: bool, workers: int | None, *, shown: bool) -> list[Finding]:
     """Run the experiments, with a bar on standard error."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, MofNCompleteColumn
 
     from stackcast.claims import verify as verify_claims
+    from stackcast.cli._screen import bar
 
-    console = Console(stderr=True)
-    with Progress(
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn("claims {task.description}"),
-        console=console,
-        transient=True,
-        disable=not (shown and sys.stderr.isatty()),
-        expand=True,
-    ) as bar:
-        task = bar.add_task("", total=len(names))
+    columns = (BarColumn(bar_width=None), MofNCompleteColumn(), "claims {task.description}")
+    with bar(*columns, shown=shown) as drawn:
+        task = drawn.add_task("", total=len(names))
         return verify_claims(
             names,
             full=full,
             workers=workers,
-            done=lambda finding: bar.update(task, advance=1, description=finding.name),
+            done=lambda finding: drawn.update(task, advance=1, description=finding.name),
         )
 
 

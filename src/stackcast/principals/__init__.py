@@ -28,9 +28,9 @@ from stackcast.principals.questions import (
 )
 from stackcast.principals.response_gradient import ResponseGradient
 from stackcast.principals.scripted import Fixed, PhaseSwitch, Replay
-from stackcast.principals.theory import Precision, TheoryParameters, ball_share, membership_epochs
 from stackcast.principals.version_space import VersionSpace
 from stackcast.protocol import Registry
+from stackcast.theory import Precision, TheoryParameters, ball_share, membership_epochs
 
 _registry = Registry(
     "stackcast.principals",

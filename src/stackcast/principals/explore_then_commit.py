@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stackcast._state import State
     from stackcast.games import PrincipalView
     from stackcast.principals.questions import Question, Search, Timing
-    from stackcast.principals.theory import TheoryParameters
+    from stackcast.theory import TheoryParameters
 
 
 def learn_commitment(
@@ -104,7 +104,7 @@ class ExploreThenCommit(Principal):
     >>> import stackcast as sc
     >>> from stackcast.agents import BestResponse
     >>> from stackcast.calibration import PowerRate
-    >>> from stackcast.principals.theory import Precision, TheoryParameters
+    >>> from stackcast.theory import Precision, TheoryParameters
     >>> from stackcast.protocol import play
     >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
     >>> theory = replace(

@@ -1,19 +1,87 @@
-"""Figures and pages: the only room that draws."""
+"""What people see: words, figures and pages. The only room that draws."""
 
-from stackcast.report.continuous_terminal import describe_continuous_catalogue
-from stackcast.report.files import write_solution
+from stackcast.report.pages import (
+    Played,
+    findings_markdown,
+    play_page,
+    sweep_tables,
+    write_findings,
+    write_play,
+    write_solution,
+    write_sweep_report,
+)
+from stackcast.report.series import (
+    draw_classification,
+    draw_curve,
+    draw_curves,
+    draw_horizons,
+    draw_pairs,
+    draw_path,
+    draw_profile,
+    draw_regrets,
+    draw_responses,
+    draw_utility,
+)
+from stackcast.report.strategy_space import (
+    draw_coverage,
+    draw_learned,
+    draw_regions,
+    draw_strategies,
+)
+from stackcast.report.style import (
+    COLOURS,
+    check_foreign,
+    in_figure,
+    in_page,
+    inline_svg,
+    load_pyplot,
+    remove_files,
+    rendered,
+    save_figure,
+    write_files,
+)
 from stackcast.report.terminal import (
+    describe,
     describe_catalogue,
-    describe_game,
-    describe_solution,
-    region_map,
+    describe_continuous_catalogue,
+    verdict_of,
 )
 
 __all__ = [
+    "COLOURS",
+    "Played",
+    "check_foreign",
+    "describe",
     "describe_catalogue",
     "describe_continuous_catalogue",
-    "describe_game",
-    "describe_solution",
-    "region_map",
+    "draw_classification",
+    "draw_coverage",
+    "draw_curve",
+    "draw_curves",
+    "draw_horizons",
+    "draw_learned",
+    "draw_pairs",
+    "draw_path",
+    "draw_profile",
+    "draw_regions",
+    "draw_regrets",
+    "draw_responses",
+    "draw_strategies",
+    "draw_utility",
+    "findings_markdown",
+    "in_figure",
+    "in_page",
+    "inline_svg",
+    "load_pyplot",
+    "play_page",
+    "remove_files",
+    "rendered",
+    "save_figure",
+    "sweep_tables",
+    "verdict_of",
+    "write_files",
+    "write_findings",
+    "write_play",
     "write_solution",
+    "write_sweep_report",
 ]

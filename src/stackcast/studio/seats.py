@@ -17,7 +17,7 @@ from stackcast._random import stream
 from stackcast._validation import InputError, shown, whole_number
 from stackcast.games import game_from_table
 from stackcast.protocol import Block, Recommendation
-from stackcast.report.play_report import Played, write_play
+from stackcast.report import Played, write_play
 from stackcast.studio import games, players
 from stackcast.studio import messages as ms
 from stackcast.studio.folder import file_name

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import stackcast as sc
 from stackcast._validation import InputError
 from stackcast.games import game_from_table
-from stackcast.report.play_report import Played, write_play
+from stackcast.report import Played, write_play
 from stackcast.studio import messages as ms
 from stackcast.studio import players
 from stackcast.studio.series import STRETCHES, Series
