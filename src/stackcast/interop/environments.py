@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from stackcast import agents
+from stackcast._plain import plain
 from stackcast._validation import InputError, one_of, shown, whole_number
 from stackcast.agents import FromPolicy as AgentPolicy
 from stackcast.auditing import audit
@@ -109,7 +110,7 @@ class _Play:
         }
         if self.played == self.rounds:
             found = audit(self.transcript(), self.game, profile=False)
-            info["certificates"] = [bound.to_dict() for bound in found.bounds]
+            info["certificates"] = [plain(bound) for bound in found.bounds]
         return info
 
     def transcript(self) -> Transcript:
