@@ -45,5 +45,5 @@ def utility_by_round(t: Any, game: FiniteGame) -> FloatArray:
 
 def average_utility(principal: Any, agent: Any, game: FiniteGame, rounds: int) -> float:
     """Return what the principal earned in a round, exploration included."""
-    t = play(principal, agent, rounds, game, forecasts=False, progress=False)
+    t = play(principal, agent, rounds, game, forecasts=False)
     return float(utility_by_round(t, game).mean())

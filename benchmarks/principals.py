@@ -130,7 +130,7 @@ def _played(
     game = FAMILIES[family](size, size, seed)
     principal = PLAYERS[name](game, horizon, seed)
     agent = Calibrated(game.agent_view, seed=seed)
-    t = play(principal, agent, horizon, game, forecasts=False, progress=False)
+    t = play(principal, agent, horizon, game, forecasts=False)
     loss = value - float(utility_by_round(t, game).mean())
     asked = [block for block in t.blocks if block.phase != "commit"]
     questions = len({block.strategy.tobytes() for block in asked})
@@ -233,7 +233,7 @@ def _changed(family: str, seed: int, horizon: int) -> tuple[float, float]:
         Calibrated(after.agent_view, seed=seed),
         horizon // 2,
     )
-    t = play(learner, agent, horizon, forecasts=False, progress=False)
+    t = play(learner, agent, horizon, forecasts=False)
     loss = solve(after).value - utility_by_round(t, game)[horizon // 2 :]
     pieces = loss[: len(loss) // 50 * 50].reshape(50, -1).mean(axis=1)
     good = np.flatnonzero(pieces <= CLOSE)

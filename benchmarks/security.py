@@ -158,7 +158,7 @@ def _learned(family: str, n: int, seed: int) -> tuple[dict[str, float], float, f
     parts = _parts(game, learner, seed)
     oracle = sc.principals.Oracle(game, margin=0.02)
     agent = sc.agents.Calibrated(game.agent_view, seed=seed)
-    t = sc.play(oracle, agent, HORIZON, forecasts=False, progress=False)
+    t = sc.play(oracle, agent, HORIZON, forecasts=False)
     told = sc.audit(t, game, profile=False).regret
     return parts, told, learner.result.margin if learner.result.certified else None
 

@@ -321,7 +321,7 @@ def test_weights_stay_finite_after_ten_million_rounds() -> None:
         assert answers.min() >= 0
 
 
-@pytest.mark.parametrize("name", agents.names())
+@pytest.mark.parametrize("name", agents.names("finite"))
 def test_the_state_of_another_agent_is_refused(name: str) -> None:
     agent = agents.find(name)(MILKING.agent_view)
     other = agents.find("FollowTheLeader" if name == "Hedge" else "Hedge")
@@ -336,7 +336,7 @@ def test_the_state_of_another_agent_is_refused(name: str) -> None:
             agent.restore(state)
 
 
-@pytest.mark.parametrize("name", sorted({*agents.names()} - {"QuantalResponse"}))
+@pytest.mark.parametrize("name", sorted({*agents.names("finite")} - {"QuantalResponse"}))
 def test_units_do_not_matter(name: str) -> None:
     """A factor of two and a power of it change no bit of the play."""
     h = random_walk(300, 3, "units")
@@ -381,7 +381,7 @@ GOLDEN = Path(__file__).with_name("golden_play.json")
 def golden_play() -> dict[str, str]:
     h = np.vstack([random_walk(60, 3, "golden"), np.eye(3)[[0] * 20 + [2] * 20]])
     played = {}
-    for name in agents.names():
+    for name in agents.names("finite"):
         t = play(Replay(ODD.principal_view, h), agents.find(name)(ODD.agent_view, seed=6), 100)
         played[name] = "".join(map(str, t.responses))
     t = play(

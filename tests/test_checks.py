@@ -56,7 +56,7 @@ def builder(name: str, game: sc.FiniteGame, choice: dict[str, Any]) -> Callable[
     return lambda: agents.find(name)(game.agent_view, seed=5, **choice)
 
 
-@pytest.mark.parametrize("name", agents.names())
+@pytest.mark.parametrize("name", agents.names("finite"))
 def test_every_agent_keeps_the_contract(name: str) -> None:
     for choice in variants(name):
         check_agent(builder(name, GAMES["3×3"], choice))
@@ -350,7 +350,7 @@ def test_registries_know_the_names() -> None:
     assert agents.find("Hedge") is Hedge
     assert principals.find("Fixed") is Fixed
     assert set(agents.names()) >= {"BestResponse", "BlumMansour", "FollowTheLeader", "Hedge"}
-    with pytest.raises(sc.InputError, match=r"agents: expected one of .*Hedge.*, found 'Hedgehog'"):
+    with pytest.raises(sc.InputError, match=r"agent: expected one of .*Hedge.*, found 'Hedgehog'"):
         agents.find("Hedgehog")
 
 
@@ -362,10 +362,12 @@ def test_other_distributions_add_their_own(monkeypatch: pytest.MonkeyPatch) -> N
             EntryPoint("Number", f"{__name__}:NUMBER", "stackcast.agents"),
         ]
     )
-    monkeypatch.setattr("stackcast.protocol.registry.entry_points", added.select)
+    monkeypatch.setattr("stackcast.protocol.contracts.entry_points", added.select)
     assert "Peeks" in agents.names()
     assert agents.find("Peeks").__name__ == "Peeks"
     assert agents.find("Hedge") is Hedge
     assert "Peeks" not in principals.names()
-    with pytest.raises(sc.InputError, match="entry point Number: expected a class, found 3"):
+    with pytest.raises(
+        sc.InputError, match="entry point Number: expected a class of players, found 3"
+    ):
         agents.find("Number")

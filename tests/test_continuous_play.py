@@ -93,7 +93,7 @@ def test_principals_keep_the_contract(name: str) -> None:
     check_principal(lambda: sc.principals.LazyGDwoG(view, 1000, epoch_rounds=5, seed=2))
     check_principal(lambda: sc.principals.ResponseGradient(view, epoch_rounds=5))
     check_principal(lambda: sc.principals.Fixed(view, np.zeros(game.space.dimension)))
-    assert set(sc.principals.continuous_names()) == {"LazyGDwoG", "ResponseGradient"}
+    assert set(sc.principals.names("continuous")) == {"LazyGDwoG", "ResponseGradient"}
     assert sc.principals.find("LazyGDwoG") is sc.principals.LazyGDwoG
 
 

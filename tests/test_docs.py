@@ -28,8 +28,7 @@ def test_the_page_of_tests_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_every_player_is_on_the_page_that_helps_to_choose() -> None:
     page = (ROOT / "docs" / "how-to" / "choose.md").read_text(encoding="utf-8")
-    ours = {*sc.agents.names(), *sc.agents.continuous_names()}
-    ours |= {*sc.principals.names(), *sc.principals.continuous_names()}
+    ours = {*sc.agents.names(), *sc.principals.names()}
     missing = sorted(name for name in ours if f"`{name}" not in page)
     assert not missing
 

@@ -9,18 +9,16 @@ Reading one never runs code. The format is described in ``docs/state-files.md``.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib
 import json
 import math
 import os
-import secrets
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from stackcast._files import read_bytes, write_whole
 from stackcast._validation import InputError, shown
 
 #: What a player or forecaster remembers; see the module's docstring for what it may hold.
@@ -90,36 +88,12 @@ def decode_state(kind: str, data: bytes, place: str) -> State:
 
 def save_state(path: str | os.PathLike[str], kind: str, state: State) -> None:
     """Write ``state`` to ``path``: afterwards the whole new file is there, or the old one."""
-    target = Path(path)
-    data = encode_state(kind, state)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    # The new name is durable once its folder is; Windows cannot open a folder.
-    with contextlib.suppress(OSError):
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    write_whole(path, encode_state(kind, state))
 
 
 def load_state(path: str | os.PathLike[str], kind: str) -> State:
     """Return the state of the given kind that was saved at ``path``."""
-    place = os.fspath(path)
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise InputError(place, f"a saved {kind}", f"no readable file ({reason})") from None
-    return decode_state(kind, data, place)
+    return decode_state(kind, read_bytes(path, f"a saved {kind}"), os.fspath(path))
 
 
 def generator_state(rng: np.random.Generator) -> State:

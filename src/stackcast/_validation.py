@@ -169,6 +169,36 @@ def real_matrix(field: str, value: Any) -> FloatArray:
     return _read_only(np.array(parsed))
 
 
+def table_of(
+    field: str, value: object, required: Iterable[str] = (), optional: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return ``value`` as a table with these keys: the required ones all, and no other.
+
+    Examples
+    --------
+    >>> table_of("domain", {"kind": "box", "lowe": 1}, ["kind"], ["lower", "upper"])
+    Traceback (most recent call last):
+    stackcast._validation.InputError: domain, lowe: expected 'lower', found a key of that name.
+    """
+    needed, known = tuple(required), (*required, *optional)
+    if not isinstance(value, Mapping):
+        raise InputError(field, "a table with " + ", ".join(needed or known), shown(value))
+    for key in value:
+        if key not in known:
+            close = difflib.get_close_matches(str(key), known, n=1)
+            expected = f"{close[0]!r}" if close else "one of " + ", ".join(known)
+            raise InputError(inside(field, shown(key)[1:-1]), expected, "a key of that name")
+    for key in needed:
+        if key not in value:
+            raise InputError(inside(field, key), "an entry", "none")
+    return dict(value)
+
+
+def inside(field: str, entry: str) -> str:
+    """Return how an entry of a field is named."""
+    return f"{field}, {entry}" if field else entry
+
+
 def names(field: str, value: Any, count: int, stem: str) -> tuple[str, ...]:
     """Return ``count`` distinct non-empty names; ``None`` gives ``stem`` with numbers."""
     if value is None:

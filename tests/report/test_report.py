@@ -57,7 +57,7 @@ def played(name: str, rounds: int = 1500, agent: Any = None) -> Played:
     lengths[-1] = rounds - sum(lengths[:-1])
     principal = sc.principals.PhaseSwitch(game.principal_view, asked, lengths)
     responder = (agent or sc.agents.Calibrated)(game.agent_view)
-    t = sc.play(principal, responder, rounds, game, progress=False)
+    t = sc.play(principal, responder, rounds, game)
     result = Recommendation(np.full(m, 1 / m), 0, 0.5)
     return Played(game, t, sc.audit(t), sc.solve(game), result, rounds, "stackcast play")
 
@@ -86,7 +86,7 @@ def classified(rounds: int = 60) -> Played:
     game = strategic_classification(Ball(2), data, changeable=["claim"], cost=1.0)
     principal = sc.principals.ResponseGradient(game.principal_view, epoch_rounds=5)
     agent = sc.agents.ContinuousBestResponse(game.agent_view)
-    t = sc.play(principal, agent, rounds, game, progress=False)
+    t = sc.play(principal, agent, rounds, game)
     return Played(game, t, sc.audit(t), sc.solve(game), principal.result, rounds)  # type: ignore[arg-type]
 
 

@@ -1,8 +1,8 @@
 """Who responds: informed, mean-based, adaptive, without swap regret, calibrated.
 
-``names()`` lists the agents of games with lists of actions, ``continuous_names()`` those of
-continuous games, and ``find(name)`` gives the class; other distributions add their own by entry
-points in the group ``stackcast.agents``.
+``names()`` lists them, and ``names("finite")``, ``names("security")`` and ``names("continuous")``
+those that play games of a kind; ``find(name)`` gives the class and ``stackcast.protocol.build`` a
+player. Other distributions add their own by entry points in the group ``stackcast.agents``.
 """
 
 from stackcast.agents.adaptive_hedge import AdaptiveHedge
@@ -17,26 +17,23 @@ from stackcast.agents.policy import FromPolicy
 from stackcast.protocol import Registry
 
 _registry = Registry(
-    "stackcast.agents",
-    {
-        "AdaptiveHedge": AdaptiveHedge,
-        "BestResponse": BestResponse,
-        "BlumMansour": BlumMansour,
-        "Calibrated": Calibrated,
-        "FollowTheLeader": FollowTheLeader,
-        "Hedge": Hedge,
-        "Lazy": Lazy,
-        "NonAdaptive": NonAdaptive,
-        "QuantalResponse": QuantalResponse,
-        "SleepingCalibrated": SleepingCalibrated,
-    },
-    {
-        "ContinuousBestResponse": ContinuousBestResponse,
-        "ContinuousCalibrated": ContinuousCalibrated,
-    },
+    "agent",
+    [
+        AdaptiveHedge,
+        BestResponse,
+        BlumMansour,
+        Calibrated,
+        ContinuousBestResponse,
+        ContinuousCalibrated,
+        FollowTheLeader,
+        Hedge,
+        Lazy,
+        NonAdaptive,
+        QuantalResponse,
+        SleepingCalibrated,
+    ],
 )
-find, make, names, origin = _registry.find, _registry.make, _registry.names, _registry.origin
-continuous_names = _registry.continuous_names
+find, names, origin = _registry.find, _registry.names, _registry.origin
 
 __all__ = [
     "AdaptiveHedge",
@@ -52,9 +49,7 @@ __all__ = [
     "NonAdaptive",
     "QuantalResponse",
     "SleepingCalibrated",
-    "continuous_names",
     "find",
-    "make",
     "names",
     "origin",
 ]

@@ -49,6 +49,7 @@ class ContinuousCalibrated(Agent):
     ((1000, 1), array([0.2]), array([0.2]))
     """
 
+    plays = ("continuous",)
     view: ContinuousAgentView  # type: ignore[assignment]
     _: KW_ONLY
     spacing: float | None = None
@@ -93,6 +94,7 @@ class ContinuousBestResponse(Agent):
     """
 
     informed = True
+    plays = ("continuous",)
     view: ContinuousAgentView  # type: ignore[assignment]
 
     def __post_init__(self) -> None:

@@ -1,7 +1,6 @@
 """Every claim of the paper as an experiment that returns data."""
 
 from stackcast.claims.experiments import Claim, Curve, Finding, Measured
-from stackcast.claims.learning import hand_set
 from stackcast.claims.verifying import CLAIMS, check_claim, claim_names, verify
 
 __all__ = [
@@ -12,6 +11,5 @@ __all__ = [
     "Measured",
     "check_claim",
     "claim_names",
-    "hand_set",
     "verify",
 ]

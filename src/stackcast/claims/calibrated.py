@@ -123,7 +123,7 @@ def _plays(full: bool, ties: TieRule) -> tuple[_Play, ...]:
         for rounds in horizons:
             for principal in _principals(game, rounds, seed):
                 agent = Calibrated(game.agent_view, seed=seed, ties=ties)
-                t = play(principal, agent, rounds, game, progress=False)
+                t = play(principal, agent, rounds, game)
                 found = audit(t, profile=False, ties=ties)
                 assert found.errors is not None
                 plays.append(
@@ -214,7 +214,7 @@ def swap_regret_random(full: bool) -> Measured:
 def _milked(agent: Any, rounds: int) -> float:
     game = load_game("milking")
     principal = PhaseSwitch(game.principal_view, [[1, 0], [0, 1]], [rounds // 2, rounds // 2])
-    t = play(principal, agent(game.agent_view), rounds, game, progress=False)
+    t = play(principal, agent(game.agent_view), rounds, game)
     return audit(t, profile=False).average_utility
 
 

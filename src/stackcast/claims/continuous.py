@@ -161,7 +161,7 @@ def _plays(full: bool) -> tuple[_PlayFound, ...]:
     for name, game in _games().items():
         for rounds in (4, 40, 400, 4000) if full else (4, 40, 400):
             for principal in _principals(game, rounds):
-                t = play(principal, _calibrated(game), rounds, game, progress=False)
+                t = play(principal, _calibrated(game), rounds, game)
                 found.append(_examined(name, t))
     return tuple(found)
 
@@ -241,7 +241,7 @@ def repeated_play(full: bool) -> Measured:
             view: Any = game.principal_view
             principal = PhaseSwitch(view, [-h, h], [2000, last])
             agent = ContinuousCalibrated(game.agent_view, spacing=spacing)
-            t = play(principal, agent, 2000 + last, game, progress=False)
+            t = play(principal, agent, 2000 + last, game)
             assert t.forecasts is not None
             away = np.linalg.norm(t.forecasts[2000:] - h, axis=1) >= 4 * spacing
             shares = np.array([max(away[:n].mean(), 1.0 / n) for n in lengths])
@@ -271,7 +271,7 @@ def lower_bound(full: bool) -> Measured:
         principal = LazyGDwoG(
             game.principal_view, epochs, epoch_rounds=length, exploration=exploration, seed=1
         )
-        t = play(principal, _calibrated(game), epochs * length, game, progress=False)
+        t = play(principal, _calibrated(game), epochs * length, game)
         error = float(
             np.linalg.norm(t.responses - game.best_responses(t.strategies), axis=1).mean()
         )
@@ -310,7 +310,7 @@ def lower_bound_epochs(full: bool) -> Measured:
             exploration = min(0.6, least)
             principal = LazyGDwoG(game.principal_view, count, exploration=exploration)
             agent = ContinuousBestResponse(game.agent_view)
-            t = play(principal, agent, count, game, progress=False)
+            t = play(principal, agent, count, game)
             regrets.append(solve(game).value - _earned(game, t))
             bounds.append(lazy_guarantee(game, count, exploration=exploration).total)
         found.append(regrets)

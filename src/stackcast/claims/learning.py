@@ -3,48 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stackcast.agents import Calibrated
-from stackcast.calibration import AdaptiveRate, PowerRate
+from stackcast.calibration import PowerRate
 from stackcast.claims.experiments import Claim, Curve, Measured
 from stackcast.games import load_game
-from stackcast.principals import ExploreThenCommit, Precision, TheoryParameters
+from stackcast.principals import ExploreThenCommit, TheoryParameters, hand_set
 from stackcast.protocol import play
 from stackcast.solvers import BestResponseRegions, solve
 
 if TYPE_CHECKING:
     from stackcast.games import Game
-
-
-def hand_set(actions: int, responses: int, horizon: int) -> TheoryParameters:
-    """Return parameters under which Algorithm 3 ends within a horizon that can be played.
-
-    The theorem's own ask for about 10^90 rounds and more.
-
-    Examples
-    --------
-    >>> hand_set(3, 3, 100_000).robustness
-    0.01
-    """
-    rate = AdaptiveRate(responses, actions, constant=0.01)
-    theory = TheoryParameters.compute(actions, responses, 0.1, horizon, rate)
-    # Blocks last for about accuracy⁻² rounds: T^(−1/4) leaves most of the rounds to commit in.
-    unit = 0.01 * (100_000 / horizon) ** 0.25
-    return replace(
-        theory,
-        tolerance=2 * unit,
-        robustness=unit,
-        samples=3 * responses,
-        epochs=4,
-        initial=Precision(3 * unit, 2 * unit),
-        optimising=Precision(2 * unit, unit),
-        checking=Precision(1.5 * unit, unit),
-    )
 
 
 @dataclass(frozen=True)
@@ -60,7 +34,7 @@ def _explore_then_commit(game: Game, rounds: int, seed: int) -> _Run | None:
     """Play; None if the exploration found nothing that keeps a margin (P2)."""
     m, k = game.shape
     principal = ExploreThenCommit(game.principal_view, hand_set(m, k, rounds), seed=seed)
-    t = play(principal, Calibrated(game.agent_view, seed=seed), rounds, game, progress=False)
+    t = play(principal, Calibrated(game.agent_view, seed=seed), rounds, game)
     last, h, y = t.blocks[-1], principal.result.strategy, principal.result.response
     assert y is not None
     margin = min(BestResponseRegions(game).margin(h, y), math.sqrt(2))

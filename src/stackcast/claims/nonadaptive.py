@@ -82,7 +82,7 @@ def _separation(agent: Agent, s: int, beta: float, after: int) -> tuple[Transcri
     length = int(s ** (1 - beta))
     half = [0.5, 0.5]
     principal = PhaseSwitch(_SEPARATION.principal_view, [half, [1, 0], half], [s, length, after])
-    t = play(principal, agent, s + length + after, _SEPARATION, progress=False)
+    t = play(principal, agent, s + length + after, _SEPARATION)
     return t, slice(s, s + length)
 
 

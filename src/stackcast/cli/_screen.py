@@ -66,16 +66,14 @@ def complete_principal(incomplete: str) -> list[str]:
     """Return the principals whose names begin so."""
     from stackcast import principals
 
-    names = (*principals.names(), *principals.continuous_names())
-    return [name for name in names if name.startswith(incomplete)]
+    return [name for name in principals.names() if name.startswith(incomplete)]
 
 
 def complete_agent(incomplete: str) -> list[str]:
     """Return the agents whose names begin so."""
     from stackcast import agents
 
-    names = (*agents.names(), *agents.continuous_names())
-    return [name for name in names if name.startswith(incomplete)]
+    return [name for name in agents.names() if name.startswith(incomplete)]
 
 
 def complete_claim(incomplete: str) -> list[str]:

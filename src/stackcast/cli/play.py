@@ -184,7 +184,6 @@ def _played(run: _Run, game: Any, folder: Path, *, fresh: bool, shown: bool) -> 
                     run.rounds,
                     game,
                     checkpoint=folder / _CHECKPOINT,
-                    progress=False,
                     watch=live,
                 )
         except KeyboardInterrupt:

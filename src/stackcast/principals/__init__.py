@@ -1,15 +1,15 @@
 """Who commits: scripted baselines and exploiters, the paper's learners, and the practical one.
 
-``names()`` lists the principals of games with lists of actions, ``continuous_names()`` those of
-continuous games, and ``find(name)`` gives the class; other distributions add their own by entry
-points in the group ``stackcast.principals``.
+``names()`` lists them, and ``names("finite")``, ``names("security")`` and ``names("continuous")``
+those that play games of a kind; ``find(name)`` gives the class and ``stackcast.protocol.build`` a
+player. Other distributions add their own by entry points in the group ``stackcast.principals``.
 """
 
 from stackcast.principals.baselines import GridBandit, Oracle, UniformExplore
 from stackcast.principals.commitments import Commitment
 from stackcast.principals.coverage_learner import CoverageLearner
 from stackcast.principals.coverage_search import CoverageSearch, search_coverage
-from stackcast.principals.explore_then_commit import ExploreThenCommit, learn_commitment
+from stackcast.principals.explore_then_commit import ExploreThenCommit, hand_set, learn_commitment
 from stackcast.principals.lazy_gradient import LazyGDwoG, LazyGuarantee, lazy_guarantee
 from stackcast.principals.learned import LearnedCommitment
 from stackcast.principals.membership import approx_mem, membership_opt
@@ -33,22 +33,22 @@ from stackcast.protocol import Registry
 from stackcast.theory import Precision, TheoryParameters, ball_share, membership_epochs
 
 _registry = Registry(
-    "stackcast.principals",
-    {
-        "CoverageLearner": CoverageLearner,
-        "ExploreThenCommit": ExploreThenCommit,
-        "Fixed": Fixed,
-        "GridBandit": GridBandit,
-        "Oracle": Oracle,
-        "PhaseSwitch": PhaseSwitch,
-        "Replay": Replay,
-        "UniformExplore": UniformExplore,
-        "VersionSpace": VersionSpace,
-    },
-    {"LazyGDwoG": LazyGDwoG, "ResponseGradient": ResponseGradient},
+    "principal",
+    [
+        CoverageLearner,
+        ExploreThenCommit,
+        Fixed,
+        GridBandit,
+        LazyGDwoG,
+        Oracle,
+        PhaseSwitch,
+        Replay,
+        ResponseGradient,
+        UniformExplore,
+        VersionSpace,
+    ],
 )
-find, make, names, origin = _registry.find, _registry.make, _registry.names, _registry.origin
-continuous_names = _registry.continuous_names
+find, names, origin = _registry.find, _registry.names, _registry.origin
 
 __all__ = [
     "Answer",
@@ -81,11 +81,10 @@ __all__ = [
     "approx_mem",
     "ask_oracle",
     "ball_share",
-    "continuous_names",
     "find",
+    "hand_set",
     "lazy_guarantee",
     "learn_commitment",
-    "make",
     "membership_epochs",
     "membership_opt",
     "names",

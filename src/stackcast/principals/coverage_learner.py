@@ -98,6 +98,8 @@ class CoverageLearner(Principal):
     ('marina', True)
     """
 
+    plays = ("security",)
+
     def __init__(
         self, view: PrincipalView, horizon: int, seed: int = 0, *, margin: float | None = None
     ) -> None:

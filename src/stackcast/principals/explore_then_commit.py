@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stackcast._random import stream
 from stackcast._validation import InputError, one_of, shown
+from stackcast.calibration import AdaptiveRate
 from stackcast.principals.commitments import Commitment
 from stackcast.principals.membership import approx_mem, membership_opt
 from stackcast.principals.questions import Answer, FixedBlocks, RescheduledBlocks
+from stackcast.theory import Precision, TheoryParameters
 from stackcast.protocol import UNTIL_THE_END, Block, Principal, Recommendation
 
 if TYPE_CHECKING:
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from stackcast._state import State
     from stackcast.games import PrincipalView
     from stackcast.principals.questions import Question, Search, Timing
-    from stackcast.theory import TheoryParameters
 
 
 def learn_commitment(
@@ -79,6 +81,32 @@ def learn_commitment(
     return max(robust, key=lambda found: found.value, default=None)
 
 
+def hand_set(actions: int, responses: int, horizon: int) -> TheoryParameters:
+    """Return parameters under which Algorithm 3 ends within a horizon that can be played.
+
+    The theorem's own ask for about 10^90 rounds and more.
+
+    Examples
+    --------
+    >>> hand_set(3, 3, 100_000).robustness
+    0.01
+    """
+    rate = AdaptiveRate(responses, actions, constant=0.01)
+    theory = TheoryParameters.compute(actions, responses, 0.1, horizon, rate)
+    # Blocks last for about accuracy⁻² rounds: T^(−1/4) leaves most of the rounds to commit in.
+    unit = 0.01 * (100_000 / horizon) ** 0.25
+    return replace(
+        theory,
+        tolerance=2 * unit,
+        robustness=unit,
+        samples=3 * responses,
+        epochs=4,
+        initial=Precision(3 * unit, 2 * unit),
+        optimising=Precision(2 * unit, unit),
+        checking=Precision(1.5 * unit, unit),
+    )
+
+
 class ExploreThenCommit(Principal):
     """Explores by Algorithm 3 and commits to what it found (Algorithm 2).
 
@@ -118,6 +146,14 @@ class ExploreThenCommit(Principal):
     >>> principal.result.response, bool(principal.result.value > 2.4)
     (1, True)
     """
+
+    plays = ("finite",)
+
+    @classmethod
+    def suited(cls, view: PrincipalView, horizon: int) -> dict[str, Any]:
+        """Return parameters under which it commits within the horizon."""
+        m, k = view.payoffs.shape
+        return {"theory": hand_set(m, k, horizon)}
 
     def __init__(
         self,

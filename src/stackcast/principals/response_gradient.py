@@ -59,6 +59,14 @@ class ResponseGradient(Principal):
     (array([0.35, 0.15]), array([0.35, 0.15]))
     """
 
+    plays = ("continuous",)
+
+    @classmethod
+    def suited(cls, view: Any, horizon: int) -> dict[str, Any]:  # noqa: ARG003
+        """Return epochs of at most 200 rounds, at least 50 of them where the horizon allows."""
+        rounds = max(1, min(200, horizon // 50))
+        return {"epoch_rounds": rounds, "epochs": max(1, horizon // rounds)}
+
     def __init__(
         self,
         view: ContinuousPrincipalView,

@@ -75,6 +75,8 @@ class VersionSpace(Principal):
     (1, True)
     """
 
+    plays = ("finite",)
+
     def __init__(
         self,
         view: PrincipalView,

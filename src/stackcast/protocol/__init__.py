@@ -7,14 +7,17 @@ from stackcast.protocol.contracts import (
     Player,
     Principal,
     Recommendation,
+    Registry,
     Responses,
+    build,
     fits,
+    kind_of,
 )
-from stackcast.protocol.playing import play
-from stackcast.protocol.registry import Registry
+from stackcast.protocol.playing import LONGEST_BLOCK, play
 from stackcast.protocol.transcript import Transcript, response_type
 
 __all__ = [
+    "LONGEST_BLOCK",
     "UNTIL_THE_END",
     "Agent",
     "Block",
@@ -24,7 +27,9 @@ __all__ = [
     "Registry",
     "Responses",
     "Transcript",
+    "build",
     "fits",
+    "kind_of",
     "play",
     "response_type",
 ]

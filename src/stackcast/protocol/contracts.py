@@ -15,18 +15,23 @@ is given n rounds in one block must answer, bit for bit, as if it were given n b
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, Field, dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
 from stackcast._plain import plain
 from stackcast._state import generator_state, restored_generator
 from stackcast._validation import InputError, real_vector, shown, text, whole_number
-from stackcast.games import AgentView, PrincipalView
+from stackcast.games import AgentView, ContinuousGame, PrincipalView, SecurityGame
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     import numpy.typing as npt
 
     from stackcast._state import State
@@ -162,9 +167,17 @@ class Player(ABC, Generic[V]):
         The seed of its draws.
     """
 
+    #: Which kinds of games it plays, of "finite", "security" and "continuous".
+    plays: ClassVar[tuple[str, ...]] = ("finite", "security")
+
     view: V
     _: KW_ONLY
     seed: int = 0
+
+    @classmethod
+    def suited(cls, view: Any, horizon: int) -> dict[str, Any]:  # noqa: ARG003
+        """Return what its constructor should be given for so many rounds, if nobody says more."""
+        return {}
 
     def __post_init__(self) -> None:
         whole_number("seed", self.seed)
@@ -307,14 +320,120 @@ def fits(space: StrategySpace, strategy: FloatArray) -> bool:
     )
 
 
-def same_game(principal: Principal, agent: Agent, fingerprint: str | None = None) -> str:
-    """Return the fingerprint of the one game that all parties speak of, or refuse."""
-    ours = principal.view.fingerprint if fingerprint is None else fingerprint
-    whose = "the principal's game" if fingerprint is None else "the game given"
-    for who, found in (
-        ("principal", principal.view.fingerprint),
-        ("agent", agent.view.fingerprint),
-    ):
-        if found != ours:
-            raise InputError(who, f"a player of {whose} ({ours[:8]}…)", f"one of {found[:8]}…")
-    return ours
+class Registry:
+    """The players of one role by name; the package's own names cannot be taken by others.
+
+    Another distribution adds a player by an entry point, in the group ``stackcast.agents`` or
+    ``stackcast.principals``:
+
+    .. code-block:: toml
+
+        [project.entry-points."stackcast.agents"]
+        Stubborn = "my_package:Stubborn"
+    """
+
+    def __init__(self, role: str, own: Iterable[type[Player[Any]]]) -> None:
+        self._role, self._group = role, f"stackcast.{role}s"
+        self._own = {made.__name__: made for made in own}
+
+    def names(self, kind: str | None = None) -> list[str]:
+        """Return all names, or of our own those that play games of a kind, sorted."""
+        others = {entry.name for entry in entry_points(group=self._group)} - {*self._own}
+        own = {name for name, made in self._own.items() if kind is None or kind in made.plays}
+        return sorted(own | others)
+
+    def find(self, name: str) -> type[Any]:
+        """Return the class of that name."""
+        if name in self._own:
+            return self._own[name]
+        for entry in entry_points(group=self._group):
+            if entry.name == name:
+                found = entry.load()
+                if not (isinstance(found, type) and issubclass(found, Player)):
+                    raise InputError(f"entry point {name}", "a class of players", shown(found))
+                return found
+        raise InputError(self._role, "one of " + ", ".join(self.names()), shown(name))
+
+    def origin(self, name: str) -> str:
+        """Return who made the player: nothing for our own, a distribution and its version else."""
+        if name not in self._own:
+            for entry in entry_points(group=self._group):
+                if entry.name == name and entry.dist is not None:
+                    return f"{entry.dist.name} {entry.dist.version}"
+        return ""
+
+
+def build(
+    role: Literal["agent", "principal"],
+    name: str,
+    game: Any,
+    *,
+    horizon: int | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+) -> Any:
+    """Return a player of a game by its name: the only way from a name to a player.
+
+    Parameters
+    ----------
+    role : {"agent", "principal"}
+        On which side it plays.
+    name : str
+        Its name; ``stackcast.agents.names()`` and ``stackcast.principals.names()`` list them.
+    game : game
+        The whole game. The player gets its side's view of it (`Oracle`, which is told, the game).
+    horizon : int, optional
+        How many rounds will be played, for a player that wants to know.
+    seed : int
+        The seed of its draws.
+    settings : table, optional
+        The parameters of its class, as a file can hold them.
+
+    Examples
+    --------
+    >>> import stackcast as sc
+    >>> game = sc.load_game("inspection")
+    >>> build("agent", "QuantalResponse", game, seed=1, settings={"precision": 5.0})
+    QuantalResponse(seed=1, precision=5.0)
+    """
+    rooms: Any = importlib.import_module(f"stackcast.{role}s")
+    made = rooms.find(name)
+    chosen = dict(settings or {})
+    takes = inspect.signature(made).parameters
+    told = ("view", "game")
+    free = [parameter for parameter in takes if parameter not in told]
+    for setting in chosen:
+        if setting not in free:
+            where = f"settings of {name}, {setting}"
+            raise InputError(where, "one of " + ", ".join(free), "a setting of that name")
+    kind = kind_of(game)
+    if kind not in made.plays:
+        fitting = ", ".join(rooms.names(kind))
+        raise InputError(role, f"one of {fitting} for {_KINDS[kind]}", name)
+    view = game.principal_view if role == "principal" else game.agent_view
+    offered = {"view": view, "game": game, "horizon": horizon, "seed": seed}
+    if horizon is not None:
+        offered |= made.suited(view, whole_number("horizon", horizon, at_least=1))
+    given = {key: value for key, value in offered.items() if key in takes} | chosen
+    for parameter in takes.values():
+        missing = parameter.name not in given or given[parameter.name] is None
+        if parameter.default is parameter.empty and missing:
+            raise InputError(f"settings of {name}, {parameter.name}", "an entry", "none")
+    try:
+        return made(**given)
+    except TypeError as error:
+        raise InputError(f"settings of {name}", "values of their types", str(error)) from None
+
+
+_KINDS = {
+    "finite": "games of mixed strategies",
+    "security": "security games",
+    "continuous": "continuous games",
+}
+
+
+def kind_of(game: Any) -> str:
+    """Return which kind a game is of: finite, security or continuous."""
+    if isinstance(game, ContinuousGame):
+        return "continuous"
+    return "security" if isinstance(game, SecurityGame) else "finite"

@@ -3,28 +3,39 @@
 A block's strategy is stored once, a response as the smallest whole number that holds it, and a
 forecast as its number in the table of distinct forecasts. The arrays with one row a round,
 :attr:`Transcript.strategies` and :attr:`Transcript.forecasts`, are made when they are asked for.
+
+A file is Parquet, one row a block; the columns are described in ``docs/play.md``. Its key-value
+metadata holds, under ``stackcast``, a JSON text with the format's number, the game, the players'
+settings, the versions and a SHA-256 of all content, so that a file that was altered is noticed.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from stackcast._files import read_bytes, write_whole
 from stackcast._validation import InputError, real_matrix, shown, text
+from stackcast.games import game_from_table, game_to_table
 from stackcast.protocol.contracts import Block
 
 if TYPE_CHECKING:
-    import os
-
     import numpy.typing as npt
+    import polars as pl
 
     from stackcast._validation import FloatArray
     from stackcast.games import ContinuousGame, Game
     from stackcast.protocol.contracts import IntArray
+
+FORMAT = 1
+_KEY = "stackcast"
 
 
 class Blocks(Sequence[Block]):
@@ -210,16 +221,53 @@ class Transcript:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the transcript, its game and its metadata to one Parquet file."""
-        from stackcast.protocol.files import save_transcript
-
-        save_transcript(self, path)
+        about: dict[str, Any] = {
+            "format": FORMAT,
+            "dimension": self.block_strategies.shape[1],
+            "response_type": self.compact_responses.dtype.str,
+            "response_width": self.compact_responses.shape[1:],
+            "forecasts": self.forecast_table is not None,
+            "phase_names": self.phase_names,
+            "fingerprint": self.fingerprint,
+            "game": None if self.game is None else game_to_table(self.game),
+            "metadata": self.metadata,
+        }
+        about["sha256"] = _digest(self, about)
+        buffer = io.BytesIO()
+        _table(self).write_parquet(buffer, statistics=False, metadata={_KEY: json.dumps(about)})
+        write_whole(path, buffer.getvalue())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Transcript:
         """Read a transcript that :meth:`save` wrote; equal to the one that was saved."""
-        from stackcast.protocol.files import load_transcript
+        import polars as pl
 
-        return load_transcript(path)
+        place = os.fspath(path)
+        data = read_bytes(path, "a saved transcript")
+        if data[:4] != b"PAR1":
+            raise InputError(place, "a saved transcript (Parquet)", "a file of another sort")
+        try:
+            words = pl.read_parquet_metadata(data)
+            if _KEY not in words:
+                found = "a Parquet file that stackcast did not write"
+                raise InputError(place, "a saved transcript", found)
+            about = json.loads(words[_KEY])
+            if about["format"] != FORMAT:
+                found = f"format {about['format']!r}"
+                raise InputError(place, f"a transcript in format {FORMAT}", found)
+            transcript = _from_table(pl.read_parquet(data), about)
+            intact = about.pop("sha256") == _digest(transcript, about)
+        except InputError as error:
+            if error.field == place:
+                raise
+            intact = False  # a game or a table that cannot be: somebody changed the file
+        except (KeyboardInterrupt, SystemExit, MemoryError):
+            raise
+        except BaseException:  # a reader that panics raises no ordinary exception
+            intact = False
+        if not intact:
+            raise InputError(place, "a transcript as it was written", "one that was cut or altered")
+        return transcript
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Transcript):
@@ -291,3 +339,96 @@ def _same_array(a: npt.NDArray[Any] | None, b: npt.NDArray[Any] | None) -> bool:
     if a is None or b is None:
         return a is b
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def _table(transcript: Transcript) -> pl.DataFrame:
+    import polars as pl
+
+    rounds, starts = transcript.block_rounds, _starts(transcript.block_rounds)
+    responses = transcript.compact_responses
+    width = int(np.prod(responses.shape[1:], dtype=np.int64))
+    names = np.array(transcript.phase_names, dtype=object)
+    columns = [
+        pl.Series("strategy", transcript.block_strategies),
+        pl.Series("rounds", rounds),
+        pl.Series("phase", names[transcript.block_phases], dtype=pl.String),
+        _lists("responses", responses.reshape(-1), rounds * width),
+    ]
+    table, ids = transcript.forecast_table, transcript.forecast_ids
+    if table is not None and ids is not None:
+        # The block in which the list of forecasts reached its length: none is listed late.
+        known = np.maximum.accumulate(np.maximum.reduceat(ids, starts).astype(np.int64) + 1)
+        known[-1] = len(table)
+        columns += [
+            _lists("forecast_ids", ids, rounds),
+            _lists("new_forecasts", table.reshape(-1), np.diff(known, prepend=0) * table.shape[1]),
+        ]
+    return pl.DataFrame(columns)
+
+
+def _from_table(frame: pl.DataFrame, about: dict[str, Any]) -> Transcript:
+    names = tuple(about["phase_names"])
+    numbers = {name: i for i, name in enumerate(names)}
+    m = int(about["dimension"])
+    responses = _flat(frame["responses"], about["response_type"])
+    ids = table = None
+    if about["forecasts"]:
+        ids = _flat(frame["forecast_ids"], "<i4")
+        table = _flat(frame["new_forecasts"], "<f8").reshape(-1, m)
+    game = None if about["game"] is None else game_from_table(about["game"])
+    return Transcript(
+        block_strategies=frame["strategy"].to_numpy().reshape(-1, m).astype(np.float64),
+        block_rounds=frame["rounds"].to_numpy().astype(np.int64),
+        block_phases=np.array([numbers[name] for name in frame["phase"]], dtype=np.int32),
+        phase_names=names,
+        compact_responses=responses.reshape(-1, *about["response_width"]),
+        forecast_ids=ids,
+        forecast_table=table,
+        fingerprint=about["fingerprint"],
+        game=game,
+        metadata=about["metadata"],
+    )
+
+
+def _lists(name: str, values: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> pl.Series:
+    """Return ``values`` cut into consecutive lists of the given lengths, empty ones included."""
+    import polars as pl
+
+    filled = np.flatnonzero(lengths)
+    row = np.repeat(np.arange(len(filled), dtype=np.uint32), lengths[filled])
+    lists = (
+        pl.DataFrame([pl.Series("row", row), pl.Series(name, values)])
+        .group_by("row", maintain_order=True)
+        .agg(pl.col(name))[name]
+    )
+    if len(filled) == len(lengths):
+        return lists
+    nothing = pl.Series(name, [[]], dtype=lists.dtype)
+    position = np.full(len(lengths), len(filled), dtype=np.uint32)
+    position[filled] = np.arange(len(filled), dtype=np.uint32)
+    return pl.concat([lists, nothing]).gather(position)
+
+
+def _flat(lists: pl.Series, dtype: str) -> npt.NDArray[Any]:
+    values = lists.filter(lists.list.len() > 0).explode()
+    return np.ascontiguousarray(values.to_numpy().astype(dtype))
+
+
+def _starts(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.cumsum(lengths) - lengths
+
+
+def _digest(transcript: Transcript, about: dict[str, Any]) -> str:
+    content = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for array in (
+        transcript.block_strategies,
+        transcript.block_rounds,
+        transcript.block_phases,
+        transcript.compact_responses,
+        transcript.forecast_ids,
+        transcript.forecast_table,
+    ):
+        if array is not None:
+            content.update(f"{array.dtype.str}{array.shape}".encode())
+            content.update(np.ascontiguousarray(array).data)
+    return content.hexdigest()

@@ -16,7 +16,7 @@ import numpy as np
 from stackcast import agents, principals
 from stackcast.auditing import audit
 from stackcast.games import game_from_table, game_to_table
-from stackcast.protocol import play
+from stackcast.protocol import build, play
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,17 +117,17 @@ def made_players(
     game: Game, wanted: Mapping[str, Player], rounds: int, seed: int
 ) -> dict[str, Any]:
     """Return the players that are wanted of the rooms ``principals`` and ``agents``."""
-    made = {}
-    if "principals" in wanted:
-        chosen = wanted["principals"]
-        offered = {"view": game.principal_view, "game": game, "horizon": rounds, "seed": seed}
-        made["principals"] = principals.make(chosen.name, chosen.settings, offered)
-    if "agents" in wanted:
-        chosen = wanted["agents"]
-        made["agents"] = agents.make(
-            chosen.name, chosen.settings, {"view": game.agent_view, "seed": seed}
+    return {
+        room: build(
+            "agent" if room == "agents" else "principal",
+            chosen.name,
+            game,
+            horizon=rounds,
+            seed=seed,
+            settings=chosen.settings,
         )
-    return made
+        for room, chosen in wanted.items()
+    }
 
 
 def run_play(task: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,7 +158,6 @@ def run_play(task: Mapping[str, Any]) -> dict[str, Any]:
             task["rounds"],
             game,
             forecasts="calibration" in wanted,
-            progress=False,
         )
         row |= _measured(transcript, game, wanted)
     except Exception as error:

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import stackcast as sc
@@ -107,7 +106,7 @@ def test_checkpoints_cost_what_is_new(tmp_path: Path) -> None:
 
 
 def test_without_every_the_clock_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stackcast.protocol.checkpoints._SECONDS", 0.0)
+    monkeypatch.setattr("stackcast.protocol.playing._SECONDS", 0.0)
     path = tmp_path / "run.ckpt"
     agent = StopsAfter(GAME.agent_view, seed=3)
     agent.limit = 1500
@@ -186,26 +185,6 @@ def test_two_runs_cannot_share_a_checkpoint(tmp_path: Path) -> None:
 
     with pytest.raises(sc.InputError, match="a checkpoint of no other run, found one in use"):
         play(principal(), Nested(GAME.agent_view), 100, checkpoint=path)
-
-
-def test_a_principal_that_does_not_repeat_itself_is_noticed(tmp_path: Path) -> None:
-    path = tmp_path / "run.ckpt"
-
-    class Fickle(Fixed):
-        def commit(self) -> Block:
-            rng = np.random.Generator(np.random.PCG64())
-            return Block(rng.dirichlet([1.0, 1.0]), 2000)
-
-    def fickle(limit: int) -> Transcript:
-        agent = StopsAfter(GAME.agent_view)
-        agent.limit = limit
-        who = Fickle(GAME.principal_view, FIRST)
-        return play(who, agent, 2000, checkpoint=path, every=100)
-
-    with pytest.raises(StoppedError):
-        fickle(1000)
-    with pytest.raises(sc.InputError, match="a principal that commits again to what it did"):
-        fickle(2000)
 
 
 def test_a_place_that_cannot_be_written_to(tmp_path: Path) -> None:

@@ -58,15 +58,15 @@ def same_rounds(a: Transcript, b: Transcript) -> bool:
     return same and forecasts
 
 
-@pytest.mark.parametrize("name", agents.names())
+@pytest.mark.parametrize("name", agents.names("finite"))
 def test_one_by_one_play_is_blocked_play(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     h = sequence()
     whole = play(Chopper(h, 10**6), agents.find(name)(GAME.agent_view, seed=1), 600)
     single = play(Chopper(h, 1), agents.find(name)(GAME.agent_view, seed=1), 600)
     assert len(single.blocks) == 600
     assert same_rounds(whole, single)
-    # The pieces in which an agent is given a long block are no part of the play either.
-    monkeypatch.setattr("stackcast.protocol.playing._LONGEST_PIECE", 7)
+    # Where a long block is cut is no part of the play either.
+    monkeypatch.setattr("stackcast.protocol.playing.LONGEST_BLOCK", 7)
     assert play(Chopper(h, 10**6), agents.find(name)(GAME.agent_view, seed=1), 600) == whole
 
 
@@ -203,16 +203,6 @@ def test_bad_input(build: Any, sentence: str) -> None:
         build()
 
 
-def test_the_bar_is_shown_only_where_it_helps(capfd: pytest.CaptureFixture[str]) -> None:
-    def played(progress: bool | None) -> str:
-        play(Chopper(sequence(), 5), Hedge(GAME.agent_view), 300, progress=progress)
-        return capfd.readouterr().err
-
-    assert played(None) == ""  # no terminal
-    assert played(False) == ""
-    assert "300/300 rounds" in played(True)
-
-
 class Points(Agent):
     """An agent of a continuous game: it answers with points."""
 
@@ -283,7 +273,9 @@ def test_a_watcher_sees_every_round_and_may_end_the_run(tmp_path: Path) -> None:
     """What it ends is a beginning of the whole run, and the checkpoint goes on from there."""
 
     def players() -> tuple[Any, Any]:
-        principal = PhaseSwitch(GAME.principal_view, [[1, 0, 0], [0, 1, 0]], [3000, 5000])
+        principal = PhaseSwitch(
+            GAME.principal_view, [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [3000, 1500, 3500]
+        )
         return principal, Hedge(GAME.agent_view, seed=2)
 
     seen: list[int] = []
