@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from stackcast import agents
 from stackcast._plain import plain
 from stackcast._validation import InputError, one_of, shown, whole_number
 from stackcast.agents import FromPolicy as AgentPolicy
@@ -25,7 +24,7 @@ from stackcast.auditing import audit
 from stackcast.games import ContinuousGame, load_game
 from stackcast.interop import library
 from stackcast.principals import FromPolicy as PrincipalPolicy
-from stackcast.protocol import Transcript
+from stackcast.protocol import Transcript, build
 from stackcast.solvers import solve
 
 if TYPE_CHECKING:
@@ -177,10 +176,10 @@ class PrincipalEnv(_Env):  # type: ignore[misc]
         self.observation_space = self._play.box(0.0, m + k + 1)
 
     def _new(self, agent: str | Callable[[AgentView, int], Agent], seed: int) -> Agent:
-        view = self._play.game.agent_view
+        game = self._play.game
         if callable(agent):
-            return agent(view, seed)
-        made: Agent = agents.make(agent, {}, {"view": view, "seed": seed})
+            return agent(game.agent_view, seed)
+        made: Agent = build("agent", agent, game, seed=seed)
         return made
 
     def strategy(self, action: npt.ArrayLike) -> FloatArray:

@@ -13,8 +13,8 @@ from stackcast.calibration import AdaptiveRate
 from stackcast.principals.commitments import Commitment
 from stackcast.principals.membership import approx_mem, membership_opt
 from stackcast.principals.questions import Answer, FixedBlocks, RescheduledBlocks
-from stackcast.theory import Precision, TheoryParameters
 from stackcast.protocol import UNTIL_THE_END, Block, Principal, Recommendation
+from stackcast.theory import Precision, TheoryParameters
 
 if TYPE_CHECKING:
     import numpy.typing as npt

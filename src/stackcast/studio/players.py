@@ -19,7 +19,7 @@ def players(game: Any) -> ms.Players:
     """Return who can play a game, and who does where nobody is named."""
     continuous = isinstance(game, sc.ContinuousGame)
     rooms = (sc.principals, sc.agents)
-    found = [room.continuous_names() if continuous else room.names() for room in rooms]
+    found = [room.names(sc.protocol.kind_of(game)) for room in rooms]
     principals = [n for n in found[0] if n not in _SCRIPTED and _fits(sc.principals.find(n))]
     agents = [n for n in found[1] if _fits(sc.agents.find(n))]
     security = isinstance(game, sc.SecurityGame)
@@ -51,22 +51,13 @@ def _fits(made: type[Any]) -> bool:
 
 def principal(name: str, game: Any, rounds: int, seed: int) -> Any:
     """Return a principal by name."""
-    epoch = max(1, min(200, rounds // 50))
-    offered = {
-        "view": game.principal_view,
-        "game": game,
-        "horizon": rounds,
-        "seed": seed,
-        "epoch_rounds": epoch,
-        "epochs": max(1, rounds // epoch),
-    }
-    return sc.principals.make(name, {}, offered)
+    return sc.protocol.build("principal", name, game, horizon=rounds, seed=seed)
 
 
 def agent(name: str, game: Any, seed: int, feedback: str | None) -> Any:
     """Return an agent by name."""
     settings = {} if feedback is None else {"feedback": feedback}
-    return sc.agents.make(name, settings, {"view": game.agent_view, "seed": seed})
+    return sc.protocol.build("agent", name, game, seed=seed, settings=settings)
 
 
 def checked(request: ms.NewPlay, game: Any) -> ms.NewPlay:

@@ -100,9 +100,7 @@ def main(folder: Path) -> None:
         return made, players.agent(run["agent"], game, seed, run.get("feedback"))
 
     if (folder / CHECKPOINT).exists():
-        before = sc.play(
-            *pair(), rounds, game, checkpoint=folder / CHECKPOINT, progress=False, watch=_at_once
-        )
+        before = sc.play(*pair(), rounds, game, checkpoint=folder / CHECKPOINT, watch=_at_once)
         replay(before, series)
     solution = sc.solve(game)
     last_said = 0.0
@@ -122,7 +120,7 @@ def main(folder: Path) -> None:
     if reference:
         say(ms.Run(state="running", round=series.round, rounds=rounds, reference=reference))
     transcript = sc.play(
-        principal, agent, rounds, game, checkpoint=folder / CHECKPOINT, progress=False, watch=watch
+        principal, agent, rounds, game, checkpoint=folder / CHECKPOINT, watch=watch
     )
     say(series.news("stopping"))
     if control.gone:
@@ -185,7 +183,7 @@ def reference(
         players.principal(principal, game, rounds, seed),
         players.agent(agent, game, seed, feedback),
     )
-    sc.play(*pair, rounds, game, progress=False, forecasts=False, watch=watch)
+    sc.play(*pair, rounds, game, forecasts=False, watch=watch)
     return points
 
 
