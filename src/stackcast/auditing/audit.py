@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from stackcast._notebook import InNotebook
 from stackcast._plain import plain
 from stackcast._validation import PROBABILITY_TOLERANCE, one_of, real_number
 from stackcast.auditing.diagnosis import AgentDiagnosis, diagnosed
@@ -122,7 +123,7 @@ def phases_of(
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(InNotebook):
     """What a transcript proves; made by :func:`audit`.
 
     Attributes

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stackcast._notebook import InNotebook
 from stackcast._plain import plain
 from stackcast._validation import InputError, real_number, shown
 from stackcast.auditing.audit import Bound, Phase, phases_of
@@ -46,7 +47,7 @@ _CHUNK = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
-class ContinuousAudit:
+class ContinuousAudit(InNotebook):
     """What a transcript of a continuous game proves; made by :func:`stackcast.audit`.
 
     Attributes

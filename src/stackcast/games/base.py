@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from stackcast._notebook import InNotebook
 from stackcast._validation import InputError, real_number, shown, text
 from stackcast.games.spaces import Constraint
 from stackcast.games.views import BEST_RESPONSE_TOLERANCE, AgentView, PrincipalView, TieRule
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from stackcast.games.spaces import StrategySpace
 
 
-class Game(ABC):
+class Game(InNotebook, ABC):
     """A game of a principal who commits and an agent who answers with one of its actions.
 
     Games are immutable, and equal when all that a file holds of them is.

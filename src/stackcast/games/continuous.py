@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stackcast._notebook import InNotebook
 from stackcast._random import stream
 from stackcast._validation import InputError, names, real_number, shown, text, whole_number
 from stackcast.games.continuous_sides import (
@@ -90,7 +91,7 @@ class Family:
     digest: str = ""  # of data that the parameters only name
 
 
-class ContinuousGame:
+class ContinuousGame(InNotebook):
     """A game whose commitments and responses are points.
 
     Families with closed forms are made by :func:`stackcast.games.quadratic_game`,

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
+from stackcast._notebook import InNotebook
 from stackcast._plain import plain
 from stackcast._state import generator_state, restored_generator
 from stackcast._validation import InputError, real_vector, shown, text, whole_number
@@ -149,7 +150,7 @@ class Recommendation:
 
 
 @dataclass(eq=False, repr=False)
-class Player(ABC, Generic[V]):
+class Player(InNotebook, ABC, Generic[V]):
     """Who plays: built from one side's view of a game, and from nothing else.
 
     A player is a dataclass, ``@dataclass(eq=False, repr=False)``. The fields of its constructor are

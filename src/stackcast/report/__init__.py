@@ -44,6 +44,7 @@ from stackcast.report.terminal import (
     describe,
     describe_catalogue,
     describe_continuous_catalogue,
+    in_notebook,
     verdict_of,
 )
 
@@ -70,6 +71,7 @@ __all__ = [
     "draw_utility",
     "findings_markdown",
     "in_figure",
+    "in_notebook",
     "in_page",
     "inline_svg",
     "load_pyplot",

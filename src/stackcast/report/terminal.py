@@ -6,11 +6,12 @@ reach Rich as :class:`rich.text.Text`, which knows no markup.
 
 from __future__ import annotations
 
+import io
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Group
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -105,8 +106,20 @@ def describe(thing: Any, game: Any = None, *, width: int = 80) -> RenderableType
     for kind in type(thing).__mro__:
         made = _KINDS.get(kind.__name__)
         if made is not None:
-            return made(thing, game) if "Solution" in kind.__name__ else made(thing, width)
+            if "Solution" in kind.__name__:
+                return _without_game(thing) if game is None else made(thing, game)
+            return made(thing, width)
     raise InputError("describe", "a game, solution, audit, play, status …", type(thing).__name__)
+
+
+def in_notebook(thing: Any) -> str:
+    """Return what :func:`describe` says as HTML, every name escaped."""
+    console = Console(file=io.StringIO(), record=True, width=100, color_system="truecolor")
+    console.print(describe(thing, width=100))
+    style = "font-family:monospace;line-height:1.25;overflow-x:auto"
+    return console.export_html(
+        inline_styles=True, code_format=f'<pre style="{style}">{{code}}</pre>'
+    )
 
 
 def name_of(text: object) -> str:
@@ -234,6 +247,21 @@ def _first(description: str) -> str:
 def _headed(game: Any, *parts: RenderableType) -> Group:
     above = [Text(name_of(game.name), style="bold"), story(game.description), Text()]
     return Group(*(above if game.description else []), *parts)
+
+
+def _without_game(solution: Solution | ContinuousSolution) -> RenderableType:
+    """Return the numbers alone: names and regions are the game's."""
+    numbered = ", ".join(f"{x:.4g}" for x in solution.strategy)
+    response = getattr(solution, "response_name", "") or np.round(solution.response, 6)
+    rows: list[tuple[str, str]] = [
+        ("value", f"{solution.value:.6g}"),
+        ("strategy", numbered),
+        ("response", name_of(response)),
+        ("no commitment earns more than", f"{solution.bound:.6g}"),
+    ]
+    if hasattr(solution, "margin"):
+        rows.append(("margin", f"{solution.margin:.4g}"))
+    return table("optimal commitment", ("", ""), rows)
 
 
 def _continuous_solution(solution: ContinuousSolution, game: ContinuousGame) -> RenderableType:
@@ -690,6 +718,30 @@ def _findings(findings: Sequence[Finding], width: int) -> RenderableType:
     return Group(table("the claims of the paper, measured", columns, rows), last)
 
 
+# Players ----------------------------------------------------------------------------------------
+
+
+def _player(player: Any, _: int) -> Table:
+    view, settings = player.view, player.settings
+    rows = [(key, value) for key, value in settings.items() if key != "name"]
+    actions = getattr(view, "agent_actions", None) or getattr(view, "response_features", ())
+    rows.append(("responses", ", ".join(map(name_of, actions[:_MOST_NAMES]))))
+    return table(name_of(settings.get("name", type(player).__name__)), ("", ""), rows)
+
+
+def _principal(principal: Any, width: int) -> RenderableType:
+    """Return the settings, and what it would commit to now."""
+    view, now = principal.view, principal.result
+    names = getattr(view, "principal_actions", None) or getattr(view, "principal_features", ())
+    rows = [("strategy", _named(names, now.strategy))]
+    if now.response is not None:
+        actions = getattr(view, "agent_actions", None)
+        named = name_of(actions[now.response]) if actions else str(np.round(now.response, 4))
+        rows += [("expected response", named), ("utility", number(now.value))]
+        rows += [("margin", number(now.margin))] if now.margin == now.margin else []
+    return Group(_player(principal, width), table("would commit now to", ("", ""), rows))
+
+
 _KINDS: dict[str, Callable[[Any, Any], RenderableType]] = {
     "FiniteGame": _game,
     "SecurityGame": _game,
@@ -702,4 +754,6 @@ _KINDS: dict[str, Callable[[Any, Any], RenderableType]] = {
     "ForecastCertificate": _certificate,
     "Played": _play,
     "Status": _status,
+    "Principal": _principal,
+    "Player": _player,
 }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stackcast._notebook import InNotebook
 from stackcast._validation import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _POLISHING = 1_000
 
 
 @dataclass(frozen=True, eq=False)
-class ContinuousSolution:
+class ContinuousSolution(InNotebook):
     """An optimal commitment of a continuous game.
 
     Attributes

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stackcast._notebook import InNotebook
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -44,7 +46,7 @@ class Sensitivity:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(InNotebook):
     """An optimal commitment of the one-shot game.
 
     Attributes
