@@ -29,7 +29,7 @@ def scipys_value(leader: Any, follower: Any) -> float:
             -leader[:, y], A_ub=rows, b_ub=np.zeros(k), A_eq=np.ones((1, m)), b_eq=[1.0]
         )
         if found.status == 0:
-            best = max(best, -found.fun)
+            best = max(best, -float(found.fun or 0.0))
     return float(best)
 
 

@@ -20,7 +20,7 @@ def displayed() -> dict[str, Any]:
     agent = sc.agents.Calibrated(game.agent_view)
     t = sc.play(principal, agent, 300, game)
     security = sc.SecurityGame([0, 0], [-5, -3], [-1, -1], [5, 3], 1, [EVIL, "beach"], name=EVIL)
-    score = sc.load_game("strategic-score")
+    score: Any = sc.load_game("strategic-score")
     return {
         "finite game": game,
         "security game": security,

@@ -261,7 +261,7 @@ def _without_game(solution: Solution | ContinuousSolution) -> RenderableType:
     ]
     if hasattr(solution, "margin"):
         rows.append(("margin", f"{solution.margin:.4g}"))
-    return table("optimal commitment", ("", ""), rows)
+    return table("optimal commitment", ("what", "value"), rows)
 
 
 def _continuous_solution(solution: ContinuousSolution, game: ContinuousGame) -> RenderableType:
@@ -723,10 +723,10 @@ def _findings(findings: Sequence[Finding], width: int) -> RenderableType:
 
 def _player(player: Any, _: int) -> Table:
     view, settings = player.view, player.settings
-    rows = [(key, value) for key, value in settings.items() if key != "name"]
+    rows = [(key, value) for key, value in settings.items() if key != "name" and value is not None]
     actions = getattr(view, "agent_actions", None) or getattr(view, "response_features", ())
     rows.append(("responses", ", ".join(map(name_of, actions[:_MOST_NAMES]))))
-    return table(name_of(settings.get("name", type(player).__name__)), ("", ""), rows)
+    return table(name_of(settings.get("name", type(player).__name__)), ("setting", "value"), rows)
 
 
 def _principal(principal: Any, width: int) -> RenderableType:
@@ -739,7 +739,7 @@ def _principal(principal: Any, width: int) -> RenderableType:
         named = name_of(actions[now.response]) if actions else str(np.round(now.response, 4))
         rows += [("expected response", named), ("utility", number(now.value))]
         rows += [("margin", number(now.margin))] if now.margin == now.margin else []
-    return Group(_player(principal, width), table("would commit now to", ("", ""), rows))
+    return Group(_player(principal, width), table("would commit now to", ("what", "value"), rows))
 
 
 _KINDS: dict[str, Callable[[Any, Any], RenderableType]] = {
