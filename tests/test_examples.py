@@ -65,3 +65,23 @@ def test_the_boat_learns_which_port_to_leave_to_the_smuggler(tmp_path: Path) -> 
     assert found["best"] - found["learned"] < 0.3  # payoffs from -6 to 3
     assert 0 < found["best"] - found["average"] < 0.5
     assert picture.stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_optuna_learns_something_and_keeps_the_contract() -> None:
+    pytest.importorskip("optuna")
+    import stackcast as sc
+
+    example = runpy.run_path(str(EXAMPLES / "optuna_principal.py"))
+    assert 0.5 < example["ask_and_tell"]() < 0.825
+    view = sc.load_game("inspection").principal_view
+    sc.checks.check_principal(lambda: example["OptunaPrincipal"](view, horizon=1000))
+
+
+@pytest.mark.slow
+def test_ppo_trains_in_our_environment_and_plays_in_our_protocol() -> None:
+    pytest.importorskip("stable_baselines3")
+    earned = runpy.run_path(str(EXAMPLES / "train_ppo.py"))["main"](40_000)
+    trained, learned, best = earned.values()
+    assert 0.3 < trained < best + 0.01
+    assert 0.3 < learned < best + 0.01

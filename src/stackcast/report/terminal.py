@@ -724,7 +724,7 @@ def _findings(findings: Sequence[Finding], width: int) -> RenderableType:
 def _player(player: Any, _: int) -> Table:
     view, settings = player.view, player.settings
     rows = [(key, value) for key, value in settings.items() if key != "name" and value is not None]
-    actions = getattr(view, "agent_actions", None) or getattr(view, "response_features", ())
+    actions: Any = getattr(view, "agent_actions", None) or view.response_features
     rows.append(("responses", ", ".join(map(name_of, actions[:_MOST_NAMES]))))
     return table(name_of(settings.get("name", type(player).__name__)), ("setting", "value"), rows)
 
@@ -732,11 +732,11 @@ def _player(player: Any, _: int) -> Table:
 def _principal(principal: Any, width: int) -> RenderableType:
     """Return the settings, and what it would commit to now."""
     view, now = principal.view, principal.result
-    names = getattr(view, "principal_actions", None) or getattr(view, "principal_features", ())
+    names: Any = getattr(view, "principal_actions", None) or view.principal_features
     rows = [("strategy", _named(names, now.strategy))]
     if now.response is not None:
-        actions = getattr(view, "agent_actions", None)
-        named = name_of(actions[now.response]) if actions else str(np.round(now.response, 4))
+        actions: Any = getattr(view, "agent_actions", None)
+        named = name_of(actions[now.response]) if actions else f"{np.round(now.response, 4)}"
         rows += [("expected response", named), ("utility", number(now.value))]
         rows += [("margin", number(now.margin))] if now.margin == now.margin else []
     return Group(_player(principal, width), table("would commit now to", ("what", "value"), rows))
