@@ -288,6 +288,17 @@ class PlayInfo(Message):
     verdict: str = ""
 
 
+class Shown(Message):
+    """A play that is looked at: its game, and what of it is on the disk."""
+
+    info: PlayInfo
+    table: GameTable | None
+    see: See | None
+    value: Number
+    run: Run | None
+    words: list[str]
+
+
 class Visit(Message):
     """A round as a person who is the agent sees it."""
 

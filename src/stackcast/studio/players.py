@@ -7,38 +7,33 @@ from typing import Any
 
 import stackcast as sc
 from stackcast._validation import InputError, whole_number
+from stackcast.protocol import build, kind_of
 from stackcast.studio import messages as ms
 
 _OFFERED = {"view", "game", "horizon", "seed", "epochs", "epoch_rounds"}
-_SCRIPTED = {"Fixed", "PhaseSwitch", "Replay"}
-_LEARNERS = ("CommitmentLearner", "VersionSpace", "CoverageLearner", "ResponseGradient")
+_LEARNERS = {
+    "finite": ("CommitmentLearner", "VersionSpace"),
+    "security": ("CommitmentLearner", "CoverageLearner"),
+    "continuous": ("ResponseGradient",),
+}
 MOST_ROUNDS = 1_000_000
 
 
 def players(game: Any) -> ms.Players:
     """Return who can play a game, and who does where nobody is named."""
-    continuous = isinstance(game, sc.ContinuousGame)
-    rooms = (sc.principals, sc.agents)
-    found = [room.names(sc.protocol.kind_of(game)) for room in rooms]
-    principals = [n for n in found[0] if n not in _SCRIPTED and _fits(sc.principals.find(n))]
-    agents = [n for n in found[1] if _fits(sc.agents.find(n))]
-    security = isinstance(game, sc.SecurityGame)
-    learners = [n for n in _LEARNERS if n in principals and (n != "CoverageLearner" or security)]
-    if security and "CoverageLearner" in learners:
-        learners = ["CoverageLearner"]
-    if security and game.constraints:
-        learners = ["UniformExplore"]
-    if not security:
-        principals = [n for n in principals if n != "CoverageLearner"]
-    else:
-        principals = [n for n in principals if n != "VersionSpace" or n in learners]
-    usual = "ContinuousCalibrated" if continuous else "Calibrated"
-    if continuous and game.space.dimension > 2:
+    kind = kind_of(game)
+    principals = [n for n in sc.principals.names(kind) if _fits(sc.principals.find(n))]
+    agents = [n for n in sc.agents.names(kind) if _fits(sc.agents.find(n))]
+    learners = [n for n in _LEARNERS[kind] if n in principals]
+    if kind == "security" and game.constraints:
+        learners = ["UniformExplore"]  # no learner knows constraints on coverage
+    usual = "ContinuousCalibrated" if kind == "continuous" else "Calibrated"
+    if kind == "continuous" and game.space.dimension > 2:
         usual = "ContinuousBestResponse"
     return ms.Players(
         principals=principals,
         agents=agents,
-        principal=learners[0] if learners else principals[0],
+        principal=(learners or principals)[0],
         agent=usual if usual in agents else agents[0],
     )
 
@@ -49,15 +44,18 @@ def _fits(made: type[Any]) -> bool:
     return required <= _OFFERED
 
 
-def principal(name: str, game: Any, rounds: int, seed: int) -> Any:
+def principal(name: str, game: Any, rounds: int, seed: int, margin: float | None = None) -> Any:
     """Return a principal by name."""
-    return sc.protocol.build("principal", name, game, horizon=rounds, seed=seed)
+    settings = {} if margin is None else {"margin": margin}
+    return build(
+        "principal", name, game, horizon=rounds, seed=seed, settings=settings
+    )
 
 
 def agent(name: str, game: Any, seed: int, feedback: str | None) -> Any:
     """Return an agent by name."""
     settings = {} if feedback is None else {"feedback": feedback}
-    return sc.protocol.build("agent", name, game, seed=seed, settings=settings)
+    return build("agent", name, game, seed=seed, settings=settings)
 
 
 def checked(request: ms.NewPlay, game: Any) -> ms.NewPlay:

@@ -9,11 +9,16 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
+import stackcast as sc
 from stackcast._validation import InputError
+from stackcast.games import game_from_table
+from stackcast.studio import games
 from stackcast.studio import messages as ms
 from stackcast.studio.folder import file_name
-from stackcast.studio.series import FORECASTS
-from stackcast.studio.worker import CHECKPOINT, SETTINGS
+from stackcast.studio.series import FORECASTS, Series, replay
+
+#: What a play is to be, and where its checkpoint lies, as ``stackcast play`` names them.
+SETTINGS, CHECKPOINT = "run.json", "run.ckpt"
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -168,10 +173,37 @@ class Plays:
             verdict=verdict,
         )
 
+    def shown(self, name: str) -> ms.Shown:
+        """Return a play with its game and, where it has a transcript, with all that happened."""
+        info = self.info(name)
+        place = self.folder.at(name)
+        asked, summary = _json(place / SETTINGS), _json(place / "summary.json")
+        game: Any = None
+        run = None
+        running = self.running.get(name)
+        live = running is not None and not running.task.done()
+        if "table" in asked:
+            game = game_from_table(asked["table"])
+        if not live and (place / "transcript.parquet").exists():
+            record = sc.Transcript.load(place / "transcript.parquet")
+            game = record.game or game
+            if game is not None:
+                series = Series(game, max(info.rounds, record.rounds))
+                replay(record, series)
+                run = series.news("kept" if info.state == "kept" else "paused")
+        plain = game is not None and not isinstance(game, sc.ContinuousGame)
+        table: Any = games.table_of(game) if plain else None
+        return ms.Shown(
+            info=info,
+            table=table,
+            see=games.see(table) if plain else None,
+            value=games.number(sc.solve(game).value) if game is not None else None,
+            run=run,
+            words=[str(word) for word in summary.get("sentences", [])],
+        )
+
     async def start(self, request: ms.NewPlay, game: Any) -> ms.PlayInfo:
         """Start a play in a new folder, as ``stackcast play`` would name it."""
-        from stackcast.studio.games import full_table
-
         self._room()
         stem = (game.name or request.game).rpartition("/")[2]
         name = self.folder.free(f"{file_name(stem, '')}-{request.seed}")
@@ -185,7 +217,7 @@ class Plays:
             "seed": request.seed,
             "feedback": request.feedback,
             "margin": None,
-            "table": full_table(game),
+            "table": games.full_table(game),
         }
         self.folder.write(f"{name}/{SETTINGS}", json.dumps(settings, indent=2).encode())
         await self._spawn(name)
@@ -250,6 +282,3 @@ def _json(path: Any) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-__all__ = ["CHECKPOINT", "Plays", "Running"]

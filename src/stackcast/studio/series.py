@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import stackcast as sc
+from stackcast.protocol import Block, Responses
 from stackcast.studio import messages as ms
 
 if TYPE_CHECKING:
-    from stackcast.protocol import Block, Responses, Transcript
+    from stackcast.protocol import Transcript
 
 #: Stretches that a play is drawn with, rounds of the error's window, forecasts.
 STRETCHES, WINDOW, FORECASTS = 400, 200, 160
@@ -157,6 +158,19 @@ class Series:
         self._samples.clear()
         self._told_stretches, self._told_steps = len(self.stretches), len(self.steps)
         return message
+
+
+def replay(transcript: Any, series: Series) -> None:
+    """Let a series catch up with what was played before."""
+    ids, table, first = transcript.forecast_ids, transcript.forecast_table, 0
+    for block in transcript.blocks:
+        part = slice(first, first + block.rounds)
+        new = table if first == 0 else None if table is None else table[:0]
+        answers = Responses(
+            transcript.compact_responses[part], None if ids is None else ids[part], new
+        )
+        series.add(Block(block.strategy, block.rounds, block.phase), answers)
+        first += block.rounds
 
 
 def certificate(transcript: Transcript) -> float | None:

@@ -226,7 +226,7 @@ class Studio:
         name = request.path_params["name"]
         info = await run_in_threadpool(self.plays.info, name)
         if info.mode == "watch":
-            return reply(info)
+            return reply(await run_in_threadpool(self.plays.shown, name))
         return reply(await run_in_threadpool(self.seats.seat, name))
 
     async def _delete_play(self, request: Request) -> Response:

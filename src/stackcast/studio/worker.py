@@ -8,6 +8,7 @@ the input ends, because the server did, the play stops at its next block and kee
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import threading
@@ -21,12 +22,12 @@ from stackcast.games import game_from_table
 from stackcast.report import Played, write_play
 from stackcast.studio import messages as ms
 from stackcast.studio import players
-from stackcast.studio.series import STRETCHES, Series
+from stackcast.studio.plays import CHECKPOINT, SETTINGS
+from stackcast.studio.series import STRETCHES, Series, replay
 
 if TYPE_CHECKING:
     from stackcast.protocol import Block, Responses
 
-SETTINGS, CHECKPOINT = "run.json", "run.ckpt"
 _PAUSE = 0.1
 
 
@@ -140,30 +141,25 @@ def _at_once(_block: Block, _answers: Responses) -> bool:
     return True
 
 
-def replay(transcript: Any, series: Series) -> None:
-    """Let a series catch up with what was played before."""
-    from stackcast.protocol import Block, Responses
-
-    ids, table, first = transcript.forecast_ids, transcript.forecast_table, 0
-    for block in transcript.blocks:
-        part = slice(first, first + block.rounds)
-        new = table if first == 0 else None if table is None else table[:0]
-        answers = Responses(
-            transcript.compact_responses[part], None if ids is None else ids[part], new
-        )
-        series.add(Block(block.strategy, block.rounds, block.phase), answers)
-        first += block.rounds
-
-
 def told(game: Any, run: dict[str, Any], rounds: int, seed: int) -> list[list[float]]:
     """Return the average utility of one who is told the agent's payoffs, on the same seed."""
     if isinstance(game, sc.ContinuousGame) or "Oracle" not in players.players(game).principals:
         return []
-    return reference(game, "Oracle", run["agent"], rounds, seed, run.get("feedback"))
+    margin = min(0.15, 0.3 * rounds ** (-1 / 3))
+    for part in (margin, margin / 4, margin / 16, 0.0):
+        with contextlib.suppress(InputError):  # a game may not allow so wide a margin
+            return reference(game, "Oracle", run["agent"], rounds, seed, run.get("feedback"), part)
+    return []
 
 
 def reference(
-    game: Any, principal: str, agent: str, rounds: int, seed: int, feedback: str | None
+    game: Any,
+    principal: str,
+    agent: str,
+    rounds: int,
+    seed: int,
+    feedback: str | None,
+    margin: float | None = None,
 ) -> list[list[float]]:
     """Return (round, average utility) of a play on the same seed."""
     points: list[list[float]] = []
@@ -179,11 +175,9 @@ def reference(
                 points.append([float(seen), earned / seen])
         return False
 
-    pair = (
-        players.principal(principal, game, rounds, seed),
-        players.agent(agent, game, seed, feedback),
-    )
-    sc.play(*pair, rounds, game, forecasts=False, watch=watch)
+    made = players.principal(principal, game, rounds, seed, margin)
+    other = players.agent(agent, game, seed, feedback)
+    sc.play(made, other, rounds, game, forecasts=False, watch=watch)
     return points
 
 

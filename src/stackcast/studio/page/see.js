@@ -48,7 +48,7 @@ export function seeView() {
   /** Show another slice: the actions that are not chosen are held where they are. */
   function slice() {
     const most = seen.geometry.principal_payoffs.length;
-    if (most > 3 && !chosen) chosen = largest(whole);
+    if (most > 3 && !chosen) chosen = largest(seen.strategy ? whole.map((p, x) => p + 0.1 * (robust().strategy?.[x] ?? 0)) : whole);
     regions = new Regions(seen, most > 3 ? chosen : null, whole);
     choice.hidden = most <= 3;
     if (most > 3) replace(choice, "See", chosen.map((c, i) => h("select", { "aria-label": `Corner ${i + 1}`, onchange: (e) => {
