@@ -47,9 +47,7 @@ def _fits(made: type[Any]) -> bool:
 def principal(name: str, game: Any, rounds: int, seed: int, margin: float | None = None) -> Any:
     """Return a principal by name."""
     settings = {} if margin is None else {"margin": margin}
-    return build(
-        "principal", name, game, horizon=rounds, seed=seed, settings=settings
-    )
+    return build("principal", name, game, horizon=rounds, seed=seed, settings=settings)
 
 
 def agent(name: str, game: Any, seed: int, feedback: str | None) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import stackcast as sc
 from stackcast._validation import InputError
 from stackcast.games import game_from_table
+from stackcast.report import write_files
 from stackcast.studio import games
 from stackcast.studio import messages as ms
 from stackcast.studio.folder import file_name
@@ -182,6 +183,7 @@ class Plays:
         run = None
         running = self.running.get(name)
         live = running is not None and not running.task.done()
+        live = live and info.state not in ("kept", "failed")
         if "table" in asked:
             game = game_from_table(asked["table"])
         if not live and (place / "transcript.parquet").exists():
@@ -219,7 +221,7 @@ class Plays:
             "margin": None,
             "table": games.full_table(game),
         }
-        self.folder.write(f"{name}/{SETTINGS}", json.dumps(settings, indent=2).encode())
+        write_files(place, {SETTINGS: json.dumps(settings, indent=2) + "\n"})
         await self._spawn(name)
         return self.info(name)
 

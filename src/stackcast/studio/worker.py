@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import stackcast as sc
 from stackcast._validation import InputError
 from stackcast.games import game_from_table
-from stackcast.report import Played, write_play
+from stackcast.report import Played, remove_files, write_play
 from stackcast.studio import messages as ms
 from stackcast.studio import players
 from stackcast.studio.plays import CHECKPOINT, SETTINGS
@@ -132,8 +132,9 @@ def main(folder: Path) -> None:
     played = Played(game, transcript, found, solution, principal.result, rounds, command)
     write_play(folder, played)
     if played.complete:
-        for name in (CHECKPOINT, f"{CHECKPOINT}.rounds", SETTINGS):
+        for name in (CHECKPOINT, f"{CHECKPOINT}.rounds"):
             (folder / name).unlink(missing_ok=True)
+        remove_files(folder, [SETTINGS])
     say(ms.Run(state="kept", round=series.round, rounds=rounds, words=played.sentences()))
 
 
