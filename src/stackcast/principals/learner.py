@@ -1,0 +1,641 @@
+"""The learner: a posterior over the agent's payoffs, questions by their value, a watched commitment.
+
+Known are the principal's payoffs U (scaled to [0, 1] here) and about how many rounds T there are.
+Each round the principal commits to h and sees the answer. The agent may see h, forecast it, or be
+slow: after l rounds' worth of knowledge of h its answers are blurred by a/√l, and a is learned with
+its payoffs (:mod:`stackcast.principals._posterior`).
+
+1. *Evidence.* After l′ rounds at h′ the agent knows of h as much as 1/(1/l′ + |h − h′|²/a²) rounds,
+   and one more with every round. The second half of a block, with answers in shares f, is a row of
+   evidence of weight ``evidence``·√(l/10): blocks, not rounds, are independent.
+2. *Question.* Candidates q are the particles' own best commitments with a margin. u_i(q) is the
+   expected utility under particle i, not below what the held response can earn under it, and V the
+   best mean. Asking q for L rounds is worth
+       belief·(T − t − L)·[Σ_y max_q′ mean_i p_i(y|q)·u_i(q′) − V] − L·[V − mean_i u_i(q)],
+   and the worthiest question is asked if that is positive.
+3. *Hold.* The response y is held at h = argmax U(h, y) at the distance ρ_j or more from the facet of
+   every other answer j; λ_j is the price of ρ_j. With c_j the cost of an answer j and s_j its share,
+       x_j = s_j·c_j/τ_j,    τ_j = target·√(λ_j·c_j)·t^(−1/3):
+   ρ_j rises when x_j > 1.3 and sinks when x_j < 0.7, by steps that grow while they agree and halve when
+   they turn, and never by more than notice·a/√l towards a facet: before the agent can have noticed
+   the last step, no strays are no evidence. Where most late answers stray, a facet was crossed: ρ_j
+   returns to its last safe value and may sink again only after 2^(crossings)·(cost)/τ_j rounds. An
+   agent that is calibrated strays smoothly and is held by the balance; one that sees h is found by
+   a bisection whose retries double.
+4. *Change.* ``patience`` blocks running that cross, or whose answers were improbable, say that the
+   agent is not the one that was learned: older evidence keeps the share ``keep``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from stackcast._random import stream
+from stackcast._validation import InputError, real_matrix, real_number, shown, whole_number
+from stackcast.games import StrategySpace
+from stackcast.principals._posterior import Posterior
+from stackcast.protocol import Block, Recommendation
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from stackcast._state import State
+    from stackcast._validation import FloatArray
+    from stackcast.games import PrincipalView
+
+    IntArray = npt.NDArray[np.int64]
+
+#: Blocks of strategies that are nearer to one another than this share a row of evidence.
+_NEAR = 0.003
+#: The dead band of the balance: no step while the strays cost between these shares of the target.
+_HIGH, _LOW = 1.3, 0.7
+
+
+class AgentTraits(NamedTuple):
+    """What the learner believes about how the agent answers.
+
+    Parameters
+    ----------
+    sharpness : float
+        The median a: after l rounds of a strategy, answers are blurred by about a/√l.
+    changes : int
+        How often older evidence was put aside, because the agent was not the one learned.
+    """
+
+    sharpness: float
+    changes: int
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedCommitment(Recommendation):
+    """A recommendation, and the run that produced it.
+
+    Parameters
+    ----------
+    why : str
+        Why this strategy is recommended, or why the present question is asked.
+    rounds : dict
+        Rounds played by phase.
+    questions : int
+        How many questions were asked.
+    certified : bool
+        Whether answers at the corners around the strategy prove the margin.
+    agent : AgentTraits
+        What kind of agent this seems to be.
+    """
+
+    why: str = ""
+    rounds: dict[str, int] = field(default_factory=dict)
+    questions: int = 0
+    certified: bool = False
+    agent: AgentTraits = AgentTraits(math.nan, 0)
+
+
+class CommitmentLearner:
+    """Learns an unknown agent's payoffs, holds the best commitment, and watches it.
+
+    The same learner plays finite games, security games in coverage space and constrained ones,
+    against agents that see its strategy, forecast it, or are slow.
+
+    Parameters
+    ----------
+    view : PrincipalView
+        The principal's view of the game; constraints on commitments come with it.
+    horizon : int
+        About how many rounds will be played.
+    seed : int
+        The seed of its draws.
+    margin : float, optional
+        A margin to certify towards the end; none is by default, because it costs something.
+    agent_payoffs : pair of arrays, optional
+        Bounds (low, high) on the agent's payoffs, in the agent's units; where they are equal, the
+        payoff is known. Of a security game, rows for uncovered and for covered targets.
+    log : pair of arrays, optional
+        Earlier strategies (n×m) and the responses that they drew (n), in order.
+    floor : float, optional
+        No strategy is played that may earn less than this, whatever the response.
+    particles, sweeps : int
+        Samples of the posterior, and how often each is moved after a block. Twice as many particles
+        were no better.
+    rows : int
+        Rows of evidence that are kept; then the row that says least is dropped, so that a refit
+        costs the same after any number of blocks.
+    blur : float
+        The median of the prior of a. Calibrated agents have .1 to .3.
+    tail : float
+        The weight of answers that are off by more than the blur: the paper's lemma allows them.
+    evidence : float
+        The weight of a block of ten rounds; it grows like √rounds, because answers of one block share
+        the error of their forecast.
+    lean, ties : float
+        The prior's correlation with the principal's payoffs (standard deviation), and how decided it
+        is on whether what is the same to the principal is the same to the agent.
+    belief : float
+        The share of a promised gain that is believed: the best of many estimates promises too much.
+    question : int
+        Rounds of a question; at short horizons a thirtieth of them, at least 8.
+    target : float
+        The stray cost aimed at: it balances strays against margins, which cost t^(−1/3) both.
+    growth : float
+        A held block lasts this share of the rounds so far: the balance moves a constant number of
+        times while t doubles.
+    notice : float
+        The longest step towards a facet, in units of what the agent can have noticed.
+    patience : int
+        Blocks running that must deny what was learned before older evidence is put aside.
+    keep : float
+        The share of its weight that such evidence keeps.
+
+    Examples
+    --------
+    >>> import stackcast as sc
+    >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
+    >>> principal = CommitmentLearner(game.principal_view, horizon=5000, seed=0)
+    >>> t = sc.play(principal, sc.agents.BestResponse(game.agent_view), rounds=5000)
+    >>> principal.result.response, bool(principal.result.value > 2.4)
+    (1, True)
+    """
+
+    # What play changes: arrays, numbers and texts, which are the state as they stand.
+    _STATE = (
+        "_t _tells _asks _odd _shocks _changes _last _l _phase _h _length _heard _y _v _D _d0 _rho _price _step "
+        "_turn _safe _wait _fails _crossed _why _gain _potential _rounds _held"
+    ).split()
+
+    def __init__(
+        self,
+        view: PrincipalView,
+        horizon: int,
+        seed: int = 0,
+        *,
+        margin: float | None = None,
+        agent_payoffs: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+        log: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+        floor: float | None = None,
+        particles: int = 96,
+        sweeps: int = 6,
+        rows: int = 128,
+        blur: float = 0.2,
+        tail: float = 0.1,
+        evidence: float = 1.5,
+        lean: float = 0.3,
+        ties: float = 2.0,
+        belief: float = 0.3,
+        question: int = 16,
+        target: float = 0.5,
+        growth: float = 0.05,
+        notice: float = 0.4,
+        patience: int = 3,
+        keep: float = 0.1,
+    ) -> None:
+        self.view, self._seed = view, whole_number("seed", seed)
+        self._horizon = whole_number("horizon", horizon, at_least=1)
+        m, k = view.payoffs.shape
+        if not np.isfinite(view.payoffs).all():
+            raise InputError("view", "payoffs that are finite numbers", "NaN or infinity")
+        if margin is not None and real_number("margin", margin, above=0) >= math.sqrt(2):
+            found = f"{margin:g}, larger than any region"
+            raise InputError("margin", f"less than {math.sqrt(2):.3g}", found)
+        self._margin, self._given = margin, agent_payoffs
+        self._floor = None if floor is None else real_number("floor", floor)
+        self._space = _space_above(view, self._floor)
+        self._log = _checked_log(view, log)
+        self._sweeps, self._evidence, self._belief = sweeps, evidence, belief
+        self._target, self._growth, self._notice = target, growth, notice
+        self._patience, self._keep = patience, keep
+        self._question = int(np.clip(horizon / 30, min(8, question), question))
+        self._constants = dict(
+            particles=particles, sweeps=sweeps, rows=rows, blur=blur, tail=tail, evidence=evidence,
+            lean=lean, ties=ties, belief=belief, question=question, target=target, growth=growth,
+            notice=notice, patience=patience, keep=keep,
+        )  # fmt: skip
+
+        targets = view.space.drawn.kind == "coverage"
+        ends = view.offsets + (np.diagonal(view.payoffs) * [[0], [1]] if targets else view.payoffs)
+        self._least, self._width = float(ends.min()), float(np.ptp(ends)) or 1.0
+        self._U, self._u0 = view.payoffs / self._width, (view.offsets - self._least) / self._width
+        bounds = None if agent_payoffs is None else _checked_bounds(agent_payoffs, (2, k) if targets else (m, k))
+        self.posterior = Posterior(
+            self._U, self._u0, self._space, targets, bounds, stream(self._seed, "learner", "prior"),
+            particles=particles, rows=rows, blur=blur, tail=tail, lean=lean, ties=ties,
+        )  # fmt: skip
+        vertices = [self._space.support_point(s * b) for b in self._space.basis.T for s in (1, -1)]
+        first = self._space.support_point(np.zeros(m))
+        self._middle = np.mean([x for x in (vertices or [first]) if x is not None], axis=0)
+        if self._space.kind == "simplex":
+            self._middle = np.full(m, 1 / m)
+
+        self._t = self._tells = self._asks = self._shocks = self._changes = 0
+        self._odd, self._crossed = False, False
+        self._last: FloatArray | None = None  # the strategy of the last block, known l rounds' worth
+        self._l = 0.0
+        self._phase, self._h, self._length = "", None, 0  # the block that is being played
+        self._heard: IntArray = np.zeros(0, dtype=np.int64)
+        self._y, self._v = -1, -1.0  # the response held, and what it earns
+        self._held: FloatArray = self._middle
+        self._D, self._d0 = np.zeros((m, k)), np.zeros(k)  # the lead of y over j is h·D_j + d0_j
+        self._rho, self._price, self._step = np.zeros(k), np.zeros(k), np.zeros(k)
+        self._turn, self._safe, self._wait, self._fails = (np.zeros(k) for _ in range(4))
+        self._why, self._gain, self._potential = "", 0.0, math.nan
+        self._rounds: dict[str, int] = {}
+        self._read_log()
+
+    # ---- the contract
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything that determines its behaviour: name, seed, parameters."""
+        given = self._given
+        return {
+            "name": "CommitmentLearner",
+            "horizon": self._horizon,
+            "seed": self._seed,
+            "margin": self._margin,
+            "agent_payoffs": None if given is None else [np.asarray(x).tolist() for x in given],
+            "log": [part.tolist() for part in self._log],
+            "floor": self._floor,
+            **self._constants,
+        }
+
+    def commit(self) -> Block:
+        """Return the rest of the present block, up to where it is looked at next."""
+        if self._h is None:
+            self._decide()
+        assert self._h is not None
+        return Block(self._h, self._next_look() - len(self._heard), self._phase)
+
+    def observe(self, responses: npt.NDArray[Any]) -> None:
+        """Learn from the answers to a block, or to a part of it."""
+        self._heard = np.append(self._heard, np.asarray(responses, dtype=np.int64))
+        self._rounds[self._phase] = self._rounds.get(self._phase, 0) + len(responses)
+        n = len(self._heard)
+        if n >= self._next_look_after(n - 1) and (n >= self._length or self._enough()):
+            self._finish()
+
+    def state(self) -> State:
+        """Return the evidence, the margins, the clock and the particles."""
+        copied = {name[1:]: _copied(getattr(self, name)) for name in self._STATE}
+        p = self.posterior
+        evidence = {x: getattr(p, x)[: p.count].copy() for x in ("rows", "shares", "known")}
+        return {**copied, "evidence": evidence, "particles": p.Z.copy()}
+
+    def restore(self, state: State) -> None:
+        """Go on from where ``state`` was taken."""
+        for name in self._STATE:
+            setattr(self, name, _copied(state[name[1:]]))
+        p = self.posterior
+        p.count = len(state["evidence"]["known"])
+        for name, table in state["evidence"].items():
+            getattr(p, name)[: p.count] = table
+        p.Z[:] = state["particles"]
+        p.refit(0, 0)
+
+    # ---- what it believes
+
+    def response_probabilities(self, strategy: npt.ArrayLike) -> FloatArray:
+        """Return the probability of every response once the agent knows the strategy well."""
+        return self._expected(strategy)[0]
+
+    def expected_utility(self, strategy: npt.ArrayLike) -> float:
+        """Return the expected utility of a strategy once the agent knows it well."""
+        return self._least + self._width * self._expected(strategy)[1]
+
+    @property
+    def payoffs(self) -> tuple[FloatArray, FloatArray]:
+        """The mean and the spread of what can be identified of the agent's payoffs.
+
+        Adding a number to a row changes no answer, nor does the unit: rows have mean 0, and all
+        cells together mean square 1. Of a security game: rows for uncovered payoffs and for what
+        coverage takes off them, in units of the mean of the latter.
+        """
+        P = self.posterior.P
+        if self.posterior.targets:
+            P = (P - P.mean(2, keepdims=True) * [[1], [0]]) / P[:, [1]].mean(2, keepdims=True)
+        else:
+            P = P - P.mean(2, keepdims=True)
+            P = P / np.maximum(np.sqrt((P**2).mean((1, 2), keepdims=True)), 1e-12)
+        return P.mean(0), P.std(0)
+
+    @property
+    def result(self) -> LearnedCommitment:
+        """What it would commit to now, and what it can say for it."""
+        h, y = (self._held, self._y) if self._y >= 0 else (self._middle, None)
+        value = margin = math.nan
+        if y is not None:
+            value = float(self.view.utilities(h)[y])
+            gaps = np.delete(h @ self._D + self._d0, y)
+            margin = float(gaps.min()) if len(gaps) else math.inf
+        potential = self._least + self._width * self._potential
+        return LearnedCommitment(
+            h, y, value, margin, potential if y is None else max(potential, value),
+            why=self._why, rounds=dict(self._rounds), questions=self._asks,
+            agent=AgentTraits(float(np.median(self.posterior.sharpness)), self._changes),
+        )  # fmt: skip
+
+    def _expected(self, strategy: npt.ArrayLike) -> tuple[FloatArray, float]:
+        C = self.view.space.check("strategy", strategy)[None]
+        p = self.posterior.answers(C, self._known(C) + self._far()).mean(0)[0]
+        return p, float(p @ (C[0] @ self._U + self._u0))
+
+    # ---- evidence
+
+    @property
+    def _left(self) -> float:
+        """Rounds to go; a horizon is only about right, so they are never none."""
+        return float(max(self._horizon - self._t, self._horizon / 50, 1))
+
+    def _far(self) -> float:
+        return min(max(self._left, 20.0), max(self._t, self._question))
+
+    def _known(self, C: FloatArray) -> FloatArray:
+        """Return how many rounds' worth the agent knows of strategies before they are played."""
+        if self._last is None:
+            return np.zeros(len(C))
+        a = float(np.median(self.posterior.sharpness))
+        known: FloatArray = 1 / (1 / max(self._l, 1) + ((C - self._last) ** 2).sum(1) / a**2)
+        return known
+
+    def _tell(self, h: FloatArray, heard: IntArray, sweeps: int) -> None:
+        """Add a block to the evidence."""
+        late, p = heard[len(heard) // 2 :], self.posterior
+        f = np.bincount(late, minlength=len(self._u0)) / len(late)
+        before = float(self._known(h[None])[0])
+        known = before + 0.75 * len(heard)
+        expected = p.answers(h[None], np.array([known]))[:, 0].mean(0)
+        # Improbable: e^3 times less likely than the posterior expects its answers to be.
+        surprise = (expected - f) @ np.log(np.maximum(expected, 1e-12))
+        self._odd = bool(surprise > 3.0)
+        weight = self._evidence * math.sqrt(max(known, 2 * self._question) / 10)
+        near = self._last is not None and np.abs(p.rows[p.count - 1] - h).max() <= _NEAR
+        p.add(h, weight * f, known, merge=bool(near and p.count))
+        self._tells += 1
+        self._t += len(heard)
+        self._last, self._l = h, before + len(heard)
+        if sweeps:
+            p.refit(sweeps, int(stream(self._seed, "learner", "fit", self._tells).integers(1 << 31)))
+
+    def _read_log(self) -> None:
+        """Take the blocks of an earlier log as evidence, then fit once."""
+        strategies, responses = self._log
+        if not len(responses):
+            return
+        edges = np.flatnonzero((np.diff(strategies, axis=0) != 0).any(1)) + 1
+        for h, heard in zip(strategies[np.r_[0, edges]], np.split(responses, edges), strict=True):
+            self._tell(h, heard, 0)
+        self.posterior.refit(10 * self._sweeps, self._tells)
+        self._t = 0
+
+    def _doubt(self, denied: bool) -> None:
+        """Put older evidence aside once enough blocks running have denied what was learned."""
+        self._shocks = self._shocks + 1 if denied else 0
+        if self._shocks >= self._patience:
+            p = self.posterior
+            p.shares[: max(p.count - self._patience, 0)] *= self._keep
+            self._shocks, self._changes, self._y, self._v = 0, self._changes + 1, -1, -1.0
+
+    # ---- blocks
+
+    def _decide(self) -> None:
+        """Choose the next block: the worthiest question, or a piece of the commitment."""
+        q, worth, V, y = self._choose()
+        self._heard = np.zeros(0, dtype=np.int64)
+        if worth > 0:
+            self._asks += 1
+            self._phase, self._h, self._length = "explore", _frozen(q), self._question
+            gain = self._gain * self._width
+            self._why = f"The response here shows whether a better commitment exists: about {gain:.3g} a round may be gained."
+            return
+        # Another response is taken up without asking if it promises ten times the width in all.
+        if self._y < 0 or (y != self._y and (V - self._v) * self._left > 10):
+            self._start(y)
+        self._phase, self._h = "commit", _frozen(self._held)
+        self._length = int(max(2.5 * self._question, self._growth * self._t))
+        self._why = f"The best commitment found: {self.view.agent_actions[self._y]!r} is expected, and nothing is worth asking."
+
+    def _next_look(self) -> int:
+        return self._next_look_after(len(self._heard))
+
+    def _next_look_after(self, n: int) -> int:
+        """Return after how many rounds the block is looked at, ``n`` having been played."""
+        if self._phase == "explore":
+            return self._length
+        chunk, at = 20, 20
+        while at <= n:
+            at += max(chunk, at) if at < 5 * chunk else at // 4
+        return min(at, self._length)
+
+    def _target_costs(self) -> tuple[FloatArray, FloatArray]:
+        """Return the cost of every other answer, and the stray cost aimed at."""
+        u = self._held @ self._U + self._u0
+        cost = np.maximum(u[self._y] - u, 0)
+        t = max(self._t, 1)
+        tau = self._target * np.sqrt(np.maximum(self._price, 0.1) * np.maximum(cost, 1e-3))
+        return cost, tau * t ** (-1 / 3)
+
+    def _enough(self) -> bool:
+        """Tell whether a piece of the commitment need not be played to its end."""
+        r, (cost, tau) = self._heard, self._target_costs()
+        leap = self._last is None or np.abs(self._last - self._held).max() > 0.05
+        if len(r) < 20 + self._question * leap:  # the agent has to notice a leap
+            return False
+        late = np.bincount(r[len(r) // 3 :], minlength=len(cost))
+        strays = np.bincount(r[-10:], minlength=len(cost))[cost > 0].sum() > 5
+        return bool(strays or (late * cost > _HIGH * tau * self._length * 2 / 3).any())
+
+    def _finish(self) -> None:
+        """Learn from a whole block."""
+        assert self._h is not None
+        h, heard, held = self._h, self._heard, self._phase == "commit"
+        judged = self._judge(heard) if held else None
+        self._h, self._heard = None, heard[:0]
+        self._tell(h, heard, self._sweeps)
+        if judged is None:
+            self._doubt(self._odd)
+            return
+        self._move(*judged, len(heard))
+        self._doubt(self._crossed or self._odd)
+        if self._y >= 0:
+            self._program()
+
+    # ---- questions
+
+    def _choose(self) -> tuple[FloatArray, float, float, int]:
+        """Return the worthiest question, its worth, the best expected utility, and its response."""
+        p, left = self.posterior, self._left
+        a, far, L = p.sharpness, self._far(), min(self._question, left)
+        order = stream(self._seed, "learner", "ask", self._tells).permutation(len(a))[: len(a) // 3]
+        found = [p.best(int(i), f * a[i] / math.sqrt(far)) for i in order for f in (2, 8)]
+        C = [self._inside(h) for h in found if h is not None] + [self._middle]
+        C = np.array(C if self._last is None else [*C, self._last])
+        UC, known = C @ self._U + self._u0, self._known(C)
+        odds = p.answers(C, known + far)
+        u = (odds * UC).sum(2)
+        b, V = int(u.mean(0).argmax()), float(u.mean(0).max())
+        response = int(odds[:, b].mean(0).argmax())
+        self._potential = max(V, float(u.max(1).mean()))
+        if self._y >= 0:  # what the held response will find by itself is no gain
+            own = np.full(len(a), self._v)
+            if (self._price > 1e-9).any():
+                own = np.maximum(own, np.where(odds.mean(0).argmax(1) == self._y, u, -1).max(1))
+            u = np.maximum(u, own[:, None])
+            V = max(V, float(u.mean(0).max()))
+        odds = p.answers(C, known + L)
+        now = (odds * UC).sum(2).mean(0)
+        gain = np.array([(odds[:, q].T @ u).max(1).sum() / len(a) - V for q in range(len(C))])
+        worth = self._belief * max(left - L, 0) * gain - L * (V - now)
+        q = int(worth.argmax())
+        self._gain = float(gain[q])
+        return C[q], float(worth[q]), V, response
+
+    # ---- the commitment
+
+    def _start(self, y: int) -> None:
+        """Begin to hold a response, at margins that allow for the posterior's spread."""
+        D, d0 = self.posterior.facets(y)
+        self._D, self._d0 = D.mean(0), d0.mean(0)
+        lengths = np.maximum(np.linalg.norm(self._space.basis.T @ self._D, axis=0), 1e-9)
+        self._D, self._d0 = self._D / lengths, self._d0 / lengths
+        each = np.maximum(np.linalg.norm(np.einsum("xd,sxk->sdk", self._space.basis, D), axis=1), 1e-9)
+        base, k = self._target * max(self._t, 100) ** (-1 / 3), len(self._u0)
+        self._y, self._rho = y, np.full(k, base)
+        self._program()
+        sd = ((np.einsum("x,sxk->sk", self._held, D) + d0) / each).std(0)
+        self._rho, self._step = base + np.minimum(sd, 0.1), np.clip(sd, base * 0.3, 0.05)
+        self._turn, self._wait, self._fails = (np.zeros(k) for _ in range(3))
+        self._safe = np.full(k, -np.inf)
+        self._crossed = False
+        self._program()
+
+    def _program(self) -> None:
+        """Find the best strategy with the present margins, and their prices."""
+        from scipy.optimize import linprog
+
+        space, k = self._space, len(self._u0)
+        others = np.arange(k) != self._y
+        for i in range(80):
+            r = linprog(
+                -self._U[:, self._y],
+                A_ub=np.vstack([-self._D[:, others].T, space.inequality_rows]),
+                b_ub=np.r_[(self._d0 - self._rho)[others], space.inequality_bounds],
+                A_eq=space.equality_rows, b_eq=space.equality_bounds, bounds=(None, None),
+            )  # fmt: skip
+            if r.status == 0:
+                break
+            # Margins that do not fit shrink, and in the end the facets give way.
+            self._rho = self._rho * 0.8 if i < 10 else self._rho - 0.02 * 1.3 ** (i - 10)
+        self._price = np.zeros(k)
+        if r.status == 0:
+            self._held = self._inside(r.x)
+            self._price[others] = -r.ineqlin.marginals[: k - 1]
+
+    def _judge(self, heard: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, int]:
+        """Return shares of answers, what strays cost over what is aimed at, and who was crossed."""
+        cost, tau = self._target_costs()
+        k, late = len(cost), heard[len(heard) // 3 :]
+        share = np.bincount(late, minlength=k) / len(late)
+        ends = share
+        if len(heard) < self._length:
+            ends = np.bincount(heard[-10:], minlength=k) / len(heard[-10:])
+        ends = ends * (cost > 0)
+        return share, cost, tau, int(ends.argmax()) if ends.sum() > 0.5 else -1
+
+    def _move(self, share: FloatArray, cost: FloatArray, tau: FloatArray, over: int, played: int) -> None:
+        """Move the margins by what strays cost in a piece; ``over`` is the facet crossed, or −1."""
+        t, others = self._t, np.arange(len(cost)) != self._y
+        x, crossed, lost = share * cost / tau, over >= 0, np.arange(len(cost)) == over
+        up = ((x > _HIGH) | lost) & others
+        down = (x < _LOW) & (self._price > 1e-9) & (t >= self._wait) & others & (not crossed)
+        turn, descended = np.where(up, 1.0, np.where(down, -1.0, 0.0)), self._turn < 0
+        step = np.where((turn == self._turn) & (turn != 0), self._step * 1.4, self._step)
+        step = np.where(turn * self._turn < 0, self._step / 2, step)
+        self._step = np.clip(step, 0.1 * self._target * t ** (-1 / 3), self._target * t ** (-1 / 3))
+        back = lost & descended & (self._safe > self._rho)
+        self._fails = np.where(back, self._fails + 1, self._fails - (descended & ~up))
+        self._fails = np.maximum(self._fails, 0)
+        penalty = 2.0 ** np.minimum(self._fails, 12) * share * cost * played / tau
+        self._wait = np.where(lost, t + penalty, np.where(up, 0.0, self._wait))
+        self._safe = np.where(~up & (x < 1), self._rho, self._safe)
+        a = float(np.median(self.posterior.sharpness))
+        closer = np.minimum(0.6 * self._step, self._notice * a / math.sqrt(max(self._l, 1)))
+        moved = self._rho + np.where(turn > 0, self._step, closer) * turn
+        self._rho = np.where(back, self._safe, moved)
+        self._turn = np.where(turn != 0, turn, self._turn)
+        if not crossed or self._crossed:  # one crossing does not say what the response earns
+            self._v = float((self._last @ self._U + self._u0) @ share)
+        self._crossed = crossed
+
+    def _inside(self, h: FloatArray) -> FloatArray:
+        """Return the point of the space that a program meant, rounding aside."""
+        space = self._space
+        if space.kind == "simplex":
+            h = np.maximum(h, 0.0)
+            return h / h.sum()
+        h = self._middle + space.basis @ (space.basis.T @ (h - self._middle))
+        over = space.inequality_rows @ (h - self._middle)
+        room = np.maximum(space.inequality_bounds - space.inequality_rows @ self._middle, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = float(np.where(over > room, room / over, 1.0).min(initial=1.0))
+        return self._middle + reach * (h - self._middle)
+
+
+def _frozen(h: FloatArray) -> FloatArray:
+    h = h.copy()
+    h.flags.writeable = False
+    return h
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return dict(value) if isinstance(value, dict) else value
+
+
+def _checked_bounds(
+    given: tuple[npt.ArrayLike, npt.ArrayLike] | None, shape: tuple[int, int]
+) -> tuple[FloatArray, FloatArray]:
+    """Return bounds on the agent's payoffs in units in which the widest is 1."""
+    if given is None:
+        return np.zeros(shape), np.ones(shape)
+    low, high = (real_matrix("agent_payoffs", part) for part in given)
+    if low.shape != shape or high.shape != shape or (low > high).any():
+        raise InputError(
+            "agent_payoffs", f"a lower and an upper bound of {shape[0]}×{shape[1]}", shown(given)
+        )
+    unit = float((high - low).max()) or 1.0
+    return (low - low.min()) / unit, (high - low.min()) / unit
+
+
+def _checked_log(
+    view: PrincipalView, log: tuple[npt.ArrayLike, npt.ArrayLike] | None
+) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+    """Return earlier strategies and responses, each checked."""
+    m, k = view.payoffs.shape
+    if log is None:
+        return np.zeros((0, m)), np.zeros(0, dtype=np.int64)
+    strategies = np.array([view.space.check("log", h) for h in np.asarray(log[0])])
+    responses = np.asarray(log[1])
+    if responses.shape != (len(strategies),) or responses.dtype.kind not in "iu":
+        raise InputError("log", "one response for each strategy", shown(log[1]))
+    if len(responses) and not 0 <= responses.min() <= responses.max() < k:
+        raise InputError("log", f"responses below {k}", shown(responses.tolist()))
+    return strategies, responses.astype(np.int64)
+
+
+def _space_above(view: PrincipalView, floor: float | None) -> StrategySpace:
+    """Return the strategies that earn at least ``floor`` whatever the response."""
+    space = view.space
+    if floor is None:
+        return space
+    held = StrategySpace(
+        np.vstack([space.inequality_rows, -view.payoffs.T]),
+        np.append(space.inequality_bounds, np.full(view.payoffs.shape[1], -floor)),
+        space.equality_rows,
+        space.equality_bounds,
+    )
+    if held.support_point(np.zeros(space.dimension)) is None:
+        raise InputError("floor", "a utility that some strategy always earns", f"{floor:g}")
+    return held
