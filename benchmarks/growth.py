@@ -16,20 +16,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import stackcast as sc
-from benchmarks._searches import payoff_search
 from benchmarks._timing import Times, summary
 from stackcast._random import stream
 from stackcast.calibration import AdaptiveForecaster, BestResponseBinning
 from stackcast.games import generators
-from stackcast.principals import ExactOracle, VersionSpace, ask_oracle, search_payoffs
+from stackcast.principals import CommitmentLearner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROUNDS = (1_000, 10_000, 100_000, 1_000_000)
 ACTIONS = (2, 3, 5, 10, 20, 50)
-#: The search for payoffs is for games of few actions.
-FEW = (2, 3, 5, 10)
 #: Costs differ between games of one size, so several are played.
 GAMES = 5
 _IMAGE = Path(__file__).parent.parent / "docs" / "images" / "growth.png"
@@ -61,9 +58,8 @@ def main() -> dict[str, Any]:
         Curve("profile over all intervals", profile, _transcript),
         Curve("audit", audited, _transcript),
     ]
-    principal = Curve("VersionSpace in play", principal_play, _game)
+    principal = Curve("CommitmentLearner in play", principal_play, _game)
     solver = Curve("solver", solved, _game, "game")
-    search = Curve("search of VersionSpace", searched, _game, "question")
     tables = {
         "rounds T, with m = k = 3": [grown(c, 1, ROUNDS, _rounds) for c in (*in_play, principal)]
     }
@@ -71,10 +67,7 @@ def main() -> dict[str, Any]:
         ("strategies m, with k = 3", _strategies),
         ("responses k, with m = 3", _responses),
     ):
-        tables[title] = [
-            grown(c, GAMES, FEW if c is search else ACTIONS, size)
-            for c in (*in_play, solver, search)
-        ]
+        tables[title] = [grown(c, GAMES, ACTIONS, size) for c in (*in_play, solver)]
     draw(tables)
     return tables
 
@@ -143,7 +136,7 @@ def play(agent: str, size: Size, seed: int) -> int:
 
 def principal_play(size: Size, seed: int) -> int:
     game = _game(size, seed)
-    learner = VersionSpace(game.principal_view, size.rounds, seed=seed)
+    learner = CommitmentLearner(game.principal_view, size.rounds, seed=seed)
     agent = sc.agents.Calibrated(game.agent_view, seed=seed)
     sc.play(learner, agent, size.rounds, forecasts=False)
     return size.rounds
@@ -165,13 +158,6 @@ def solved(size: Size, seed: int) -> int:
     for _ in range(20):
         sc.solve(_game(size, seed))
     return 20
-
-
-def searched(size: Size, seed: int) -> int:
-    game = _game(size, seed)
-    oracle = ExactOracle(game.agent_view, ambiguous=1e-3, seed=seed)
-    ask_oracle(search_payoffs(payoff_search(game.principal_view, seed)), oracle)
-    return oracle.queries
 
 
 @cache

@@ -4,8 +4,8 @@
     python -m benchmarks.principals rounds --games 20 --sizes 2 3 5 --compared 2
 
 The first writes all five tables and the figure to ``docs/principals.md``; the second runs one of
-queries, searches, rounds, agents and horizons, in the size that is asked for. All seeds are fixed;
-games are those of the seeds 0, 1, 2, … with a regularity η ≥ 0.02, except in ``queries``. As many
+searches, rounds, agents and horizons, in the size that is asked for. All seeds are fixed;
+games are those of the seeds 0, 1, 2, … with a regularity η ≥ 0.02. As many
 games as there are cores are played at once; only the seconds depend on it.
 """
 
@@ -24,19 +24,19 @@ import numpy as np
 from benchmarks._held_games import FAMILIES, average_utility, regular_games, utility_by_round
 from benchmarks._page import table
 from benchmarks._parallel import in_parallel
-from benchmarks._searches import queries, searches
+from benchmarks._searches import searches
 from benchmarks._storing import store
 from stackcast.agents import BestResponse, Calibrated, Lazy, NonAdaptive, QuantalResponse
 from stackcast.calibration import AdaptiveRate
 from stackcast.games import FiniteGame
 from stackcast.principals import (
+    CommitmentLearner,
     ExploreThenCommit,
     GridBandit,
     Oracle,
     Precision,
     TheoryParameters,
     UniformExplore,
-    VersionSpace,
 )
 from stackcast.protocol import Agent, Block, Responses, play
 from stackcast.solvers import solve
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 PAGE, FIGURE = Path("docs/principals.md"), Path("docs/images/principals-horizons.png")
 #: Games of each family and size.
-TARGETS = {"queries": 50, "searches": 20, "rounds": 20, "agents": 5, "horizons": 4}
+TARGETS = {"searches": 20, "rounds": 20, "agents": 5, "horizons": 4}
 #: Games of rounds that the others play too.
 COMPARED = 5
 #: Hand-set parameters of Algorithm 3: how coarse, and the constant of the rate. Each row of rounds
@@ -88,7 +88,7 @@ def rounds(games: int, sizes: list[int], horizon: int, compared: int) -> list[di
         for family in FAMILIES
         for m in sizes
         for i, (seed, _, value) in enumerate(regular_games(family, m, games))
-        for name in (PLAYERS if i < compared else ["VersionSpace"])
+        for name in (PLAYERS if i < compared else ["CommitmentLearner"])
     ]
     results = zip(tasks, in_parallel(_played, tasks), strict=True)
     rows = []
@@ -134,7 +134,7 @@ def _played(
     loss = value - float(utility_by_round(t, game).mean())
     asked = [block for block in t.blocks if block.phase != "commit"]
     questions = len({block.strategy.tobytes() for block in asked})
-    if isinstance(principal, VersionSpace):
+    if isinstance(principal, CommitmentLearner):
         questions = principal.result.questions
     return loss, questions, sum(block.rounds for block in asked)
 
@@ -146,7 +146,7 @@ def _by_hand(game: FiniteGame, horizon: int, seed: int, coarse: float, constant:
 
 #: The practical learner, and the principals that it is compared with.
 PLAYERS: dict[str, Callable[[FiniteGame, int, int], Any]] = {
-    "VersionSpace": lambda game, horizon, seed: VersionSpace(
+    "CommitmentLearner": lambda game, horizon, seed: CommitmentLearner(
         game.principal_view, horizon, seed=seed
     ),
     "Oracle, told the game": lambda game, _horizon, _seed: Oracle(game, margin=0.003),
@@ -206,20 +206,20 @@ def agents(games: int, horizon: int) -> list[dict[str, Any]]:
             if name == CHANGES:
                 row["re-committed after (share of the horizon)"] = [round(d, 2) for d in others]
             else:
-                row["constant"] = float(np.median(others))
+                row["sharpness"] = float(np.median(others))
             rows.append(row)
             print(json.dumps(row), flush=True)
     return rows
 
 
 def _answered(family: str, seed: int, value: float, name: str, horizon: int) -> tuple[float, float]:
-    """Return what the learner lost a round, and the constant it ended with, or its delay."""
+    """Return what the learner lost a round, and the sharpness it ended with, or its delay."""
     if name == CHANGES:
         return _changed(family, seed, horizon)
     game = FAMILIES[family](3, 3, seed)
-    learner = VersionSpace(game.principal_view, horizon, seed=seed)
+    learner = CommitmentLearner(game.principal_view, horizon, seed=seed)
     agent = AGENTS[name](game.agent_view, seed=seed)
-    return value - average_utility(learner, agent, game, horizon), learner.result.constant
+    return value - average_utility(learner, agent, game, horizon), learner.result.agent.sharpness
 
 
 def _changed(family: str, seed: int, horizon: int) -> tuple[float, float]:
@@ -227,7 +227,7 @@ def _changed(family: str, seed: int, horizon: int) -> tuple[float, float]:
     game = FAMILIES[family](3, 3, seed)
     other = FAMILIES[family](3, 3, 1000 + seed)
     after = FiniteGame(game.principal_payoffs, other.agent_payoffs)
-    learner = VersionSpace(game.principal_view, horizon, seed=seed)
+    learner = CommitmentLearner(game.principal_view, horizon, seed=seed)
     agent = Changing(
         Calibrated(game.agent_view, seed=seed),
         Calibrated(after.agent_view, seed=seed),
@@ -291,9 +291,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", nargs="?", default="all", choices=["all", *TARGETS])
     parser.add_argument("--games", type=at_least(1), help="instead of 50, 20, 20, 5 and 4")
-    parser.add_argument(
-        "--sizes", type=at_least(2), nargs="+", help="instead of 2 3 5, and 8 for queries"
-    )
+    parser.add_argument("--sizes", type=at_least(2), nargs="+", help="instead of 2 3 5")
     parser.add_argument("--horizon", type=at_least(1), default=200_000)
     parser.add_argument(
         "--longest", type=at_least(1000), default=1_000_000, help="of the figure's horizons"
@@ -308,9 +306,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     tables: dict[str, Any] = {}
     for target in TARGETS if options.target == "all" else [options.target]:
         games = options.games or TARGETS[target]
-        if target == "queries":
-            tables[target] = queries(games, options.sizes or [2, 3, 5, 8])
-        elif target == "searches":
+        if target == "searches":
             tables[target] = searches(games, options.sizes or [2, 3, 5])
         elif target == "rounds":
             sizes = options.sizes or [2, 3, 5]

@@ -20,11 +20,9 @@ from benchmarks._parallel import in_parallel
 from benchmarks._timing import measured
 from stackcast._random import stream
 from stackcast.games import generators
-from stackcast.principals import CoverageLearner, ExactOracle, ask_oracle, search_coverage
+from stackcast.principals import CommitmentLearner
 from stackcast.protocol import Block
 
-#: Questions that Clinch needs with exact answers, to 1e-8.
-CLINCH = {5: 84, 8: 139, 100: 1834}
 HORIZON = 100_000
 GAMES = 24
 #: No setting of the learner was chosen on the games from this seed on.
@@ -37,7 +35,6 @@ def main() -> dict[str, Any]:
     for name, table in (
         ("solving", solving),
         ("attackers", attackers),
-        ("questions", questions),
         ("learning", learning),
     ):
         tables[name] = table()
@@ -79,36 +76,6 @@ def _attacked(game: sc.SecurityGame, resources: int, rounds: int) -> None:
     for _ in range(rounds // 500):
         coverage = np.minimum(rng.dirichlet(np.ones(n)) * resources, 1.0)
         agent.respond(Block(coverage, 500))
-
-
-def questions() -> list[dict[str, Any]]:
-    """Return the most and the median of the questions to 1e-8, certificate included."""
-    rows = []
-    for n, clinch in CLINCH.items():
-        seeds = range(50) if n < 100 else range(5)
-        families = {
-            "near equal": [generators.near_equal_security(n, s) for s in seeds],
-            "random": [generators.security(n, 1, s).normalised() for s in seeds],
-        }
-        for family, games in families.items():
-            counts, losses = [], []
-            for game in games:
-                oracle = ExactOracle(game.agent_view)
-                found = ask_oracle(search_coverage(game.principal_view, 1e-8), oracle)
-                counts.append(oracle.queries)
-                losses.append(sc.solve(game).value - found.value)
-            rows.append(
-                {
-                    "targets": n,
-                    "family": family,
-                    "games": len(games),
-                    "most": max(counts),
-                    "median": float(np.median(counts)),
-                    "Clinch": clinch,
-                    "worst loss": max(losses),
-                }
-            )
-    return rows
 
 
 def learning(first: int = HELD) -> list[dict[str, Any]]:
@@ -154,7 +121,7 @@ def _learned(family: str, n: int, seed: int) -> tuple[dict[str, float], float, f
         if family == "random"
         else generators.near_equal_security(n, seed)
     ).normalised()
-    learner = CoverageLearner(game.principal_view, HORIZON, seed)
+    learner = CommitmentLearner(game.principal_view, HORIZON, seed=seed)
     parts = _parts(game, learner, seed)
     oracle = sc.principals.Oracle(game, margin=0.02)
     agent = sc.agents.Calibrated(game.agent_view, seed=seed)
@@ -163,7 +130,7 @@ def _learned(family: str, n: int, seed: int) -> tuple[dict[str, float], float, f
     return parts, told, learner.result.margin if learner.result.certified else None
 
 
-def _parts(game: sc.SecurityGame, learner: CoverageLearner, seed: int) -> dict[str, float]:
+def _parts(game: sc.SecurityGame, learner: CommitmentLearner, seed: int) -> dict[str, float]:
     """Return what the learner loses a round, by what it is lost to.
 
     ``explore`` and ``certify`` are the rounds of questions. In the others ``margin`` is what the

@@ -27,7 +27,7 @@ def main(folder: Path = Path("out")) -> dict[str, float]:
     game = sc.load_game("textbook-commitment")
     principals: dict[str, Principal] = {
         "told everything": sc.principals.Oracle(game, margin=0.02),
-        "learns (VersionSpace)": sc.principals.VersionSpace(
+        "learns (CommitmentLearner)": sc.principals.CommitmentLearner(
             game.principal_view, horizon=ROUNDS, seed=1
         ),
         "tries all alike": sc.principals.UniformExplore(

@@ -21,7 +21,7 @@ def main(picture: Path | None = None) -> dict[str, Any]:
     game = sc.load_game("patrol")
     assert isinstance(game, sc.SecurityGame)
     best = sc.solve(game)
-    learner = sc.principals.CoverageLearner(game.principal_view, horizon=NIGHTS)
+    learner = sc.principals.CommitmentLearner(game.principal_view, horizon=NIGHTS)
     smuggler = sc.agents.Calibrated(game.agent_view, seed=0)
     record = sc.play(learner, smuggler, rounds=NIGHTS, game=game)
     learned = learner.result

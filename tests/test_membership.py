@@ -13,7 +13,8 @@ from stackcast.calibration import PowerRate
 from stackcast.games import FiniteGame, StrategySpace
 from stackcast.games.generators import competing, uniform
 from stackcast.principals import (
-    ExactOracle,
+    BestResponseOracle,
+    Label,
     Precision,
     TheoryParameters,
     approx_mem,
@@ -21,7 +22,6 @@ from stackcast.principals import (
     learn_commitment,
     membership_opt,
 )
-from stackcast.principals.questions import Answer
 from stackcast.solvers import BestResponseRegions, solve
 from stackcast.theory import membership_epochs
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stackcast._validation import FloatArray
-    from stackcast.principals.questions import Search
+    from stackcast.principals import Search
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ def answered(search: Search[T], answer: Callable[[FloatArray], int]) -> T:
     try:
         question = next(search)
         while True:
-            question = search.send(Answer(answer(question.strategy), question.accuracy))
+            question = search.send(Label(answer(question.strategy), question.accuracy))
     except StopIteration as stop:
         result: T = stop.value
         return result
@@ -122,7 +122,7 @@ def test_algorithm_3_gives_p1_and_p2(m: int, seed: int) -> None:
     if best.regularity < 0.05:
         pytest.skip("the optimal region has no large ball")
     theory = replace(by_hand(game, samples=12), epochs=20)
-    oracle = ExactOracle(game.agent_view, ambiguous=1e-5, seed=seed)
+    oracle = BestResponseOracle(game.agent_view, ambiguous=1e-5, seed=seed)
     found = ask_oracle(learn_commitment(game.principal_view, theory, seed), oracle)
     assert found is not None
     margin = BestResponseRegions(game).margin(found.strategy, found.response)
@@ -147,7 +147,7 @@ def test_membership_opt_finds_the_optimum_of_a_region(seed: int) -> None:
         if ball is None or ball.radius < 0.03:
             continue
         objective = game.principal_payoffs[:, y]
-        oracle = ExactOracle(game.agent_view, ambiguous=accuracy, seed=seed)
+        oracle = BestResponseOracle(game.agent_view, ambiguous=accuracy, seed=seed)
         search = membership_opt(ball.center, y, objective, game.space, 1e-3, accuracy, 0.002)
         found = ask_oracle(search, oracle, most=5000)
         vertices = regions.polytope(y).vertices

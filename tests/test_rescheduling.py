@@ -15,10 +15,12 @@ from stackcast.protocol import Block
 
 if TYPE_CHECKING:
     from stackcast.games import FiniteGame
-    from stackcast.principals.questions import Timing
+    from stackcast.principals import BlockSchedule
 
 
-def block_errors(game: FiniteGame, timing: Timing, errors: list[float], seed: int) -> list[float]:
+def block_errors(
+    game: FiniteGame, timing: BlockSchedule, errors: list[float], seed: int
+) -> list[float]:
     """Return the worst calibration error of any bin on each block against the lazy agent."""
     agent = Lazy(game.agent_view, budget=(0.5, 0.5), seed=seed)
     rng = np.random.default_rng(seed)

@@ -250,7 +250,7 @@ def _commitments(name: str, principal: Principal, count: int) -> list[Block]:
 
 def _check_result(name: str, principal: Principal) -> None:
     result = principal.result
-    parts = ("strategy", "response", "value", "margin", "upper_bound")
+    parts = ("strategy", "response", "value", "margin", "potential")
     missing = [part for part in parts if not hasattr(result, part)]
     _require(not missing, f"the result of {name} has no {' and no '.join(missing)}")
 

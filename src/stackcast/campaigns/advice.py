@@ -125,7 +125,7 @@ def reason(block: Block, result: Recommendation, agent_actions: Sequence[str]) -
     answer = (
         "the agent's answer" if result.response is None else repr(agent_actions[result.response])
     )
-    gain = result.upper_bound - result.value
+    gain = result.potential - result.value
     more = (
         f", and at most {max(gain, 0.0):.3g} more is thought possible"
         if math.isfinite(gain)

@@ -71,7 +71,7 @@ class Campaign:
         cls,
         path: str | os.PathLike[str],
         game: HalfKnownGame | FiniteGame | str | os.PathLike[str],
-        principal: str = "VersionSpace",
+        principal: str = "CommitmentLearner",
         *,
         horizon: int = 10_000,
         seed: int = 0,

@@ -119,10 +119,10 @@ class Status:
         How far, at least, the strategy lies inside the region of the response.
     certified : bool
         Whether a certificate proves the margin, as far as answers are right.
-    upper_bound : float
+    potential : float
         What no commitment is thought to exceed.
     further_gain : float
-        ``upper_bound − value``.
+        ``potential − value``.
     answers : tuple of Answers
         The responses that each strategy drew: the regions learned so far.
     contradictions : tuple of dict
@@ -147,7 +147,7 @@ class Status:
     value: float
     margin: float
     certified: bool
-    upper_bound: float
+    potential: float
     answers: tuple[Answers, ...]
     contradictions: tuple[dict[str, Any], ...]
     differences: tuple[str, ...]
@@ -161,7 +161,7 @@ class Status:
     @property
     def further_gain(self) -> float:
         """How much more than ``value`` may be possible."""
-        return self.upper_bound - self.value
+        return self.potential - self.value
 
     def to_dict(self) -> dict[str, Any]:
         """Return the status as JSON can hold it; NaN and infinity are null."""
@@ -184,7 +184,7 @@ class Status:
             "value": number(self.value),
             "margin": number(self.margin),
             "certified": self.certified,
-            "upper_bound": number(self.upper_bound),
+            "potential": number(self.potential),
             "further_gain": number(self.further_gain),
             "answers": [
                 {
@@ -231,7 +231,7 @@ def status_of(journal: Journal, open_ask: Advice | None) -> Status:
         value=result.value,
         margin=result.margin,
         certified=bool(getattr(result, "certified", False)),
-        upper_bound=result.upper_bound,
+        potential=result.potential,
         answers=tuple(pooled(journal, len(chapter.game.agent_actions))),
         contradictions=tuple(
             {"round": c.round, "kind": c.kind, "share": None if math.isnan(c.share) else c.share}

@@ -85,7 +85,7 @@ class Chapter:
 
 
 def find_principal(name: str) -> type[Any]:
-    """Return the class of a principal; ``version-space`` and ``VersionSpace`` are the same."""
+    """Return the class of a principal; ``fixed`` and ``Fixed`` are the same."""
     from stackcast.principals import find
 
     joined = "".join(part[:1].upper() + part[1:] for part in text("principal", name).split("-"))

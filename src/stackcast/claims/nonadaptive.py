@@ -16,7 +16,7 @@ from stackcast.protocol import Block, play
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
-    from stackcast.principals import Timing
+    from stackcast.principals import BlockSchedule
     from stackcast.protocol import Agent, Transcript
 
 #: What Lazy with a budget of ½·t^(−1/2) promises: that and the error of its fall-back forecaster.
@@ -31,7 +31,9 @@ _SEPARATION = FiniteGame(
 _D, _C = 0, 1
 
 
-def _block_errors(game: FiniteGame, timing: Timing, asked: list[float], seed: int) -> list[float]:
+def _block_errors(
+    game: FiniteGame, timing: BlockSchedule, asked: list[float], seed: int
+) -> list[float]:
     """Return the worst calibration error of a bin on each block, against the lazy agent."""
     agent = Lazy(game.agent_view, budget=(0.5, 0.5), seed=seed)
     rng = np.random.default_rng(seed)

@@ -14,8 +14,8 @@ from stackcast.calibration import PowerRate
 from stackcast.claims.experiments import Claim, Measured
 from stackcast.games import StrategySpace, competing, uniform
 from stackcast.principals import (
-    Answer,
-    ExactOracle,
+    BestResponseOracle,
+    Label,
     Precision,
     TheoryParameters,
     approx_mem,
@@ -43,7 +43,7 @@ def _answered(search: Search[T], answer: Callable[[FloatArray], int]) -> T:
     try:
         question = next(search)
         while True:
-            question = search.send(Answer(answer(question.strategy), question.accuracy))
+            question = search.send(Label(answer(question.strategy), question.accuracy))
     except StopIteration as stop:
         result: T = stop.value
         return result
@@ -120,7 +120,7 @@ def initialisation(full: bool) -> Measured:
             count = math.ceil(10 * math.log(horizon) / ball_share(m, eta / 2))
             regions = BestResponseRegions(game)
             rng = stream(seed, "claims", "initialise")
-            oracle = ExactOracle(game.agent_view)
+            oracle = BestResponseOracle(game.agent_view)
             found = False
             for start in game.space.sample(count, seed):
                 if game.agent_view.respond(start)[0] != best.response:
@@ -184,7 +184,7 @@ def _commitments(
         for seed in range(6 if full else 4):
             game, best = _regular_game(m, seed)
             theory = _by_hand(game)
-            oracle = ExactOracle(game.agent_view, ambiguous=1e-5, seed=seed)
+            oracle = BestResponseOracle(game.agent_view, ambiguous=1e-5, seed=seed)
             found = ask_oracle(learn_commitment(game.principal_view, theory, seed), oracle)
             if found is not None:
                 commitments.append((game, best, theory, found))
@@ -232,7 +232,7 @@ def optimisation(full: bool) -> Measured:
             if ball is None or ball.radius < 0.03:
                 continue
             objective = game.principal_payoffs[:, y]
-            oracle = ExactOracle(game.agent_view, ambiguous=accuracy, seed=seed)
+            oracle = BestResponseOracle(game.agent_view, ambiguous=accuracy, seed=seed)
             search = membership_opt(ball.center, y, objective, game.space, 1e-3, accuracy, 0.002)
             found = ask_oracle(search, oracle, most=20_000)
             best = float((regions.polytope(y).vertices @ objective).max())

@@ -17,11 +17,7 @@ def default_players(game: Any) -> tuple[str, str]:
         forecasts = game.space.dimension <= _GRID_DIMENSIONS
         agent = "ContinuousCalibrated" if forecasts else "ContinuousBestResponse"
         return "ResponseGradient", agent
-    if kind == "security":
-        # The search for coverage knows plain resources only.
-        plain = game.space.kind == "coverage"
-        return ("CoverageLearner" if plain else "UniformExplore"), "Calibrated"
-    return "VersionSpace", "Calibrated"
+    return "CommitmentLearner", "Calibrated"
 
 
 def build_principal(name: str, game: Any, rounds: int, seed: int, margin: float | None) -> Any:

@@ -55,7 +55,7 @@ def new(
             "game, of which only that is read.",
         ),
     ],
-    principal: Annotated[str, typer.Option(help="Who advises.")] = "version-space",
+    principal: Annotated[str, typer.Option(help="Who advises.")] = "commitment-learner",
     horizon: Annotated[int, typer.Option(help="About how many rounds there will be.")] = 10_000,
     margin: Annotated[
         float | None, typer.Option(show_default=False, help="The margin to certify.")

@@ -5,37 +5,48 @@ those that play games of a kind; ``find(name)`` gives the class and ``stackcast.
 player. Other distributions add their own by entry points in the group ``stackcast.principals``.
 """
 
-from stackcast.principals.baselines import GridBandit, Oracle, UniformExplore
-from stackcast.principals.commitments import Commitment
-from stackcast.principals.coverage_learner import CoverageLearner
-from stackcast.principals.coverage_search import CoverageSearch, search_coverage
-from stackcast.principals.explore_then_commit import ExploreThenCommit, hand_set, learn_commitment
-from stackcast.principals.lazy_gradient import LazyGDwoG, LazyGuarantee, lazy_guarantee
-from stackcast.principals.learned import LearnedCommitment
-from stackcast.principals.membership import approx_mem, membership_opt
-from stackcast.principals.payoff_search import PayoffSearch, search_payoffs
-from stackcast.principals.policy import FromPolicy
-from stackcast.principals.questions import (
-    Answer,
-    ExactOracle,
+from stackcast.principals.explore_then_commit import (
+    BestResponseOracle,
+    BlockSchedule,
+    Commitment,
+    ExploreThenCommit,
     FixedBlocks,
-    Question,
+    Label,
+    Query,
     RescheduledBlocks,
     Search,
-    SelfStopping,
-    Timing,
+    approx_mem,
     ask_oracle,
+    hand_set,
+    learn_commitment,
+    membership_opt,
 )
-from stackcast.principals.response_gradient import ResponseGradient
-from stackcast.principals.scripted import Fixed, PhaseSwitch, Replay
-from stackcast.principals.version_space import VersionSpace
+from stackcast.principals.gradient import (
+    LazyGDwoG,
+    LazyGuarantee,
+    ResponseGradient,
+    lazy_guarantee,
+)
+from stackcast.principals.learner import AgentTraits, CommitmentLearner, LearnedCommitment
+from stackcast.principals.policy import FromPolicy
+from stackcast.principals.scripted import (
+    Fixed,
+    GridBandit,
+    Oracle,
+    PhaseSwitch,
+    Replay,
+    UniformExplore,
+)
 from stackcast.protocol import Registry
 from stackcast.theory import Precision, TheoryParameters, ball_share, membership_epochs
+
+#: Earlier names of the learner.
+VersionSpace = CoverageLearner = CommitmentLearner
 
 _registry = Registry(
     "principal",
     [
-        CoverageLearner,
+        CommitmentLearner,
         ExploreThenCommit,
         Fixed,
         GridBandit,
@@ -45,37 +56,36 @@ _registry = Registry(
         Replay,
         ResponseGradient,
         UniformExplore,
-        VersionSpace,
     ],
+    earlier={"VersionSpace": CommitmentLearner, "CoverageLearner": CommitmentLearner},
 )
 find, names, origin = _registry.find, _registry.names, _registry.origin
 
 __all__ = [
-    "Answer",
+    "AgentTraits",
+    "BestResponseOracle",
+    "BlockSchedule",
     "Commitment",
+    "CommitmentLearner",
     "CoverageLearner",
-    "CoverageSearch",
-    "ExactOracle",
     "ExploreThenCommit",
     "Fixed",
     "FixedBlocks",
     "FromPolicy",
     "GridBandit",
+    "Label",
     "LazyGDwoG",
     "LazyGuarantee",
     "LearnedCommitment",
     "Oracle",
-    "PayoffSearch",
     "PhaseSwitch",
     "Precision",
-    "Question",
+    "Query",
     "Replay",
     "RescheduledBlocks",
     "ResponseGradient",
     "Search",
-    "SelfStopping",
     "TheoryParameters",
-    "Timing",
     "UniformExplore",
     "VersionSpace",
     "approx_mem",
@@ -89,6 +99,4 @@ __all__ = [
     "membership_opt",
     "names",
     "origin",
-    "search_coverage",
-    "search_payoffs",
 ]

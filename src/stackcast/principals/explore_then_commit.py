@@ -1,18 +1,30 @@
-"""The paper's principal: explore (Algorithm 3), then commit (Algorithm 2)."""
+"""The paper's principal: explore (Algorithm 3), then commit (Algorithm 2), and its oracles.
+
+A search is a plain procedure, written as a generator that yields :class:`Query` and is sent
+:class:`Label`; what it returns is what it found. The same search runs against
+
+- an exact best-response oracle (:class:`BestResponseOracle`, :func:`ask_oracle`);
+- blocks of a fixed length r⁻¹(γ) against adaptively calibrated agents (:class:`FixedBlocks`);
+- rescheduled blocks against non-adaptive agents (:class:`RescheduledBlocks`).
+
+References
+----------
+Haghtalab, Podimata and Yang (2023). Calibrated Stackelberg games: learning optimal commitments
+against calibrated agents. NeurIPS. Algorithms 2 and 3, ApproxMem and MembershipOpt.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from stackcast._random import stream
-from stackcast._validation import InputError, one_of, shown
-from stackcast.calibration import AdaptiveRate
-from stackcast.principals.commitments import Commitment
-from stackcast.principals.membership import approx_mem, membership_opt
-from stackcast.principals.questions import Answer, FixedBlocks, RescheduledBlocks
+from stackcast._validation import InputError, one_of, real_number, shown
+from stackcast.calibration import AdaptiveRate, as_rate
 from stackcast.protocol import UNTIL_THE_END, Block, Principal, Recommendation
 from stackcast.theory import Precision, TheoryParameters
 
@@ -20,8 +32,404 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._state import State
-    from stackcast.games import PrincipalView
-    from stackcast.principals.questions import Question, Search, Timing
+    from stackcast._validation import FloatArray
+    from stackcast.calibration import Rate
+    from stackcast.games import AgentView, PrincipalView, StrategySpace
+
+    IntArray = npt.NDArray[np.int64]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """The question which response a strategy gets.
+
+    The answer y must be right up to ``accuracy``: the strategy lies within that distance of the
+    region of y.
+    """
+
+    strategy: FloatArray
+    accuracy: float
+    phase: str
+
+
+class Label(NamedTuple):
+    """A response, and the distance up to which it is right."""
+
+    response: int
+    accuracy: float
+
+
+Search = Generator[Query, Label, T]
+
+
+class BestResponseOracle:
+    """Answers with a best response; near a facet, with any action whose region is that near.
+
+    Parameters
+    ----------
+    view : AgentView
+        The agent's view of the game.
+    ambiguous : float
+        Within this distance of another region, the answer is drawn among all such actions.
+    seed : int
+        The seed of the draws.
+
+    Examples
+    --------
+    >>> import stackcast as sc
+    >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
+    >>> BestResponseOracle(game.agent_view)(np.array([0.3, 0.7]))
+    Label(response=1, accuracy=0.0)
+    """
+
+    def __init__(self, view: AgentView, ambiguous: float = 0.0, seed: int = 0) -> None:
+        self._view = view
+        self._ambiguous = real_number("ambiguous", ambiguous, at_least=0)
+        self._rng = stream(seed, "oracle")
+        projected = view.space.basis.T @ view.payoffs
+        self._lengths = np.linalg.norm(projected[:, :, None] - projected[:, None, :], axis=0)
+        self.queries = 0
+
+    def __call__(self, strategy: FloatArray) -> Label:
+        """Return a response to the strategy."""
+        self.queries += 1
+        utilities = self._view.utilities(strategy)
+        best = int(np.argmax(utilities))
+        near = utilities[best] - utilities <= self._ambiguous * self._lengths[best]
+        candidates = np.flatnonzero(near)
+        return Label(int(candidates[int(self._rng.random() * len(candidates))]), self._ambiguous)
+
+
+def ask_oracle(search: Search[T], oracle: BestResponseOracle, most: int = 100_000) -> T:
+    """Run a search against an oracle and return what it finds.
+
+    Raises
+    ------
+    RuntimeError
+        If it asks more than ``most`` questions.
+    """
+    try:
+        question = next(search)
+        for _ in range(most):
+            question = search.send(oracle(question.strategy))
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    raise RuntimeError(f"the search asked more than {most:,} questions.")
+
+
+class BlockSchedule(Protocol):
+    """How many rounds a question takes."""
+
+    def rounds(self, error: float) -> int:
+        """Return the length of the next block, whose error must be at most ``error``."""
+
+    def state(self) -> State:
+        """Return all that it remembers."""
+
+    def restore(self, state: State) -> None:
+        """Go on from where ``state`` was taken."""
+
+
+class FixedBlocks:
+    """Blocks of r⁻¹(γ) rounds: enough for an adaptively calibrated agent of rate r.
+
+    Examples
+    --------
+    >>> from stackcast.calibration import PowerRate
+    >>> FixedBlocks(PowerRate(0.5)).rounds(0.1)
+    100
+    """
+
+    def __init__(self, rate: Rate) -> None:
+        self.rate = as_rate(rate)
+
+    def rounds(self, error: float) -> int:
+        """Return r⁻¹(error)."""
+        return self.rate.inverse(error)
+
+    def state(self) -> State:
+        """Return nothing: there is nothing to remember."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Go on from where ``state`` was taken."""
+
+
+class RescheduledBlocks:
+    """Blocks L_i = max(L_{i−1}, r⁻¹(γ_i/(2i))), enough for a non-adaptively calibrated agent.
+
+    The lemma on time rescheduling (Section 6), with one index i over all phases: the lengths never
+    fall, so that T_i ≤ i·L_i holds at every block, and with t·r(t) non-decreasing the error on
+    block i is at most (T_i r(T_i) + T_{i−1} r(T_{i−1}))/L_i ≤ γ_i.
+
+    Examples
+    --------
+    >>> from stackcast.calibration import PowerRate
+    >>> blocks = RescheduledBlocks(PowerRate(0.5))
+    >>> [blocks.rounds(error) for error in (0.1, 0.1, 0.5, 0.1)]
+    [400, 1600, 1600, 6400]
+    """
+
+    def __init__(self, rate: Rate) -> None:
+        self.rate = as_rate(rate)
+        self._index = self._longest = 0
+
+    def rounds(self, error: float) -> int:
+        """Return L_i for the next i."""
+        self._index += 1
+        self._longest = max(self._longest, self.rate.inverse(error / (2 * self._index)))
+        return self._longest
+
+    def state(self) -> State:
+        """Return the index and the longest block so far."""
+        return {"index": self._index, "longest": self._longest}
+
+    def restore(self, state: State) -> None:
+        """Go on from where ``state`` was taken."""
+        self._index, self._longest = state["index"], state["longest"]
+
+
+@dataclass(frozen=True, eq=False)
+class Commitment:
+    """A strategy, the response it draws, its value and how far inside the region it lies."""
+
+    strategy: FloatArray
+    response: int
+    value: float
+    margin: float
+
+
+#: A facet's normal is estimated from points this far apart if there is room, and at least so many
+#: times the accuracy of the answers.
+_WIDE, _ABOVE_NOISE = 0.2, 4.0
+_MOST_CUTS = 200
+
+
+def approx_mem(
+    strategy: FloatArray,
+    approximation: float,
+    conservatism: float,
+    epochs: int,
+    space: StrategySpace,
+    rng: np.random.Generator,
+    response: int | None = None,
+    phase: str = "membership",
+) -> Search[int | None]:
+    """Run ApproxMem: tell whether a strategy is robustly inside a region (the paper's appendix).
+
+    Asks ``epochs`` strategies at the distance ε₁ (``approximation``), uniformly around h within the
+    affine hull, each with an answer that is right up to ε₂ (``conservatism``).
+
+    1. If h lies deeper than ε₁ + ε₂ in the region of y, the answer is y for certain.
+    2. If h is not deeper than ε₂ + ε₁/√m in it, the answer is y with probability at most ε₃, given
+       ε₂ ≤ 0.1·ε₁/√m and ⌈9·ln(1/ε₃)⌉ epochs.
+
+    Returns
+    -------
+    The response y if all answers are y (``response``, or the first answer if that is None);
+    otherwise None. A strategy outside the space also gives None, as in the paper.
+    """
+    basis = space.basis
+    for _ in range(epochs):
+        direction = rng.standard_normal(basis.shape[1])
+        norm = float(np.linalg.norm(direction))
+        if norm > 0:
+            direction /= norm
+        point = strategy + approximation * (basis @ direction)
+        if not space.contains(point, 1e-12):
+            return None
+        if space.kind == "simplex":
+            point = np.maximum(point, 0.0)
+            point /= point.sum()
+        answer = yield Query(point, conservatism, phase)
+        if response is None:
+            response = answer.response
+        if answer.response != response:
+            return None
+    return response
+
+
+def membership_opt(
+    start: FloatArray,
+    response: int,
+    objective: FloatArray,
+    space: StrategySpace,
+    margin: float,
+    accuracy: float,
+    tolerance: float,
+    phase: str = "optimise",
+) -> Search[FloatArray]:
+    """Run MembershipOpt: maximise a linear objective over a region, keeping a margin.
+
+    From membership to separation to cutting planes (after Lee, Sidford and Vempala 2018): a point
+    outside is bisected with the start to find the boundary; d − 1 parallel bisections nearby, with
+    the same neighbour just outside, give the facet, which is one hyperplane; the facet, moved
+    inwards by the margin, cuts the outer polytope, whose maximum is the next point to ask. Each cut
+    takes O(m·log(1/accuracy)) questions.
+
+    Returns
+    -------
+    The best strategy found inside, at least the start.
+    """
+    rows = space.inequality_rows
+    # The paper's conservative region keeps off the facets of the strategy space too.
+    bounds = space.inequality_bounds - margin * np.linalg.norm(rows @ space.basis, axis=1)
+    best = np.array(start)
+    for _ in range(_MOST_CUTS):
+        candidate = _maximum(objective, rows, bounds, space)
+        if candidate is None or objective @ (candidate - best) <= tolerance:
+            break
+        answer = yield Query(candidate, accuracy, phase)
+        if answer.response == response:
+            best = candidate
+            break
+        facet = yield from _facet(start, candidate, response, space, accuracy, phase)
+        if facet is None:
+            break
+        normal, bound = facet
+        rows, bounds = np.vstack([rows, normal]), np.append(bounds, bound - margin)
+        if normal @ candidate < bound - margin - 1e-12:
+            break  # the facet found does not cut off the point: noise has the upper hand
+        inside = _inside(best, start, normal, bound - margin)
+        best = inside
+    return best
+
+
+def _inside(best: FloatArray, start: FloatArray, normal: FloatArray, bound: float) -> FloatArray:
+    """Return the best point so far, moved towards the start if a cut excludes it."""
+    over = normal @ best - bound
+    if over <= 0:
+        return best
+    step = normal @ (best - start)
+    share = min(1.0, float(over / step)) if step > 0 else 1.0
+    moved: FloatArray = best + share * (start - best)
+    return moved
+
+
+def _maximum(
+    objective: FloatArray, rows: FloatArray, bounds: FloatArray, space: StrategySpace
+) -> FloatArray | None:
+    from scipy.optimize import linprog
+
+    result = linprog(
+        -objective,
+        A_ub=rows,
+        b_ub=bounds,
+        A_eq=space.equality_rows,
+        b_eq=space.equality_bounds,
+        bounds=(None, None),
+        method="highs",
+    )
+    if result.x is None:
+        return None
+    point = np.asarray(result.x, dtype=np.float64)
+    if space.kind == "simplex":
+        point = np.maximum(point, 0.0)
+        point /= point.sum()
+    return point
+
+
+def _facet(
+    inside: FloatArray,
+    outside: FloatArray,
+    response: int,
+    space: StrategySpace,
+    accuracy: float,
+    phase: str,
+) -> Search[tuple[FloatArray, float] | None]:
+    """Return the facet ⟨normal, h⟩ ≤ bound between the two points, normal in the affine hull."""
+    boundary, neighbour = yield from _bisect(inside, outside, response, None, accuracy, phase)
+    along = outside - inside
+    along = along / np.linalg.norm(along)
+    tangents = _tangents(along, space)
+    points = [boundary]
+    for tangent in tangents:
+        reach, found = _WIDE, None
+        while found is None and reach > _ABOVE_NOISE * accuracy:
+            # A facet that runs nearly along the line is crossed far away only.
+            for stretch, side in product((2.0, 8.0, 32.0), (1.0, -1.0)):
+                found = yield from _parallel(
+                    boundary + side * reach * tangent,
+                    along,
+                    stretch * reach,
+                    (response, neighbour),
+                    space,
+                    accuracy,
+                    phase,
+                )
+                if found is not None:
+                    break
+            reach /= 2
+        if found is None:
+            return None
+        points.append(found)
+    local = np.array([(p - boundary) @ space.basis for p in points[1:]])
+    d = space.basis.shape[1]
+    _, _, right = np.linalg.svd(np.vstack([local.reshape(-1, d), np.zeros((1, d))]))
+    normal = space.basis @ right[-1]
+    if normal @ along < 0:
+        normal = -normal
+    return normal, float(normal @ boundary)
+
+
+def _tangents(along: FloatArray, space: StrategySpace) -> list[FloatArray]:
+    """Return d − 1 orthonormal directions of the hull that are orthogonal to ``along``."""
+    local = space.basis.T @ along
+    full, _ = np.linalg.qr(np.column_stack([local, np.eye(len(local))]))
+    return [space.basis @ full[:, i] for i in range(1, len(local))]
+
+
+def _parallel(
+    point: FloatArray,
+    along: FloatArray,
+    reach: float,
+    labels: tuple[int, int],
+    space: StrategySpace,
+    accuracy: float,
+    phase: str,
+) -> Search[FloatArray | None]:
+    """Return a boundary point on the line through ``point``, between the two labels, or None."""
+    ends = [point - reach * along, point + reach * along]
+    for end, label in zip(ends, labels, strict=True):
+        if not space.contains(end, 1e-12):
+            return None
+        answer = yield Query(_clean(end, space), accuracy, phase)
+        if answer.response != label:
+            return None
+    boundary, neighbour = yield from _bisect(
+        _clean(ends[0], space), _clean(ends[1], space), labels[0], labels[1], accuracy, phase
+    )
+    return boundary if neighbour == labels[1] else None
+
+
+def _bisect(
+    inside: FloatArray,
+    outside: FloatArray,
+    response: int,
+    neighbour: int | None,
+    accuracy: float,
+    phase: str,
+) -> Search[tuple[FloatArray, int]]:
+    """Return the point of a segment where ``response`` ends, and the label just outside."""
+    label = -1 if neighbour is None else neighbour
+    while np.linalg.norm(outside - inside) > accuracy / 2:
+        middle = (inside + outside) / 2
+        answer = yield Query(middle, accuracy, phase)
+        if answer.response == response:
+            inside = middle
+        else:
+            outside, label = middle, answer.response
+    return (inside + outside) / 2, label
+
+
+def _clean(point: FloatArray, space: StrategySpace) -> FloatArray:
+    if space.kind == "simplex":
+        point = np.maximum(point, 0.0)
+        return point / point.sum()
+    return point
 
 
 def learn_commitment(
@@ -173,7 +581,7 @@ class ExploreThenCommit(Principal):
 
     def _begin(self) -> None:
         rate = self._theory.rate
-        self._timing: Timing = (
+        self._timing: BlockSchedule = (
             FixedBlocks(rate) if self._schedule == "fixed" else RescheduledBlocks(rate)
         )
         self._search = learn_commitment(self._view, self._theory, self.seed)
@@ -181,7 +589,7 @@ class ExploreThenCommit(Principal):
         self._best: Commitment | None = None
         self._commitment: Commitment | None = None
         self._counts = np.zeros(self._view.payoffs.shape[1], dtype=np.int64)
-        self._question: Question | None = None
+        self._question: Query | None = None
         self._rounds = 0
         self._advance(None)
 
@@ -246,7 +654,7 @@ class ExploreThenCommit(Principal):
                 value = float(self._view.utilities(asked.strategy)[response])
                 if self._best is None or value > self._best.value:
                     self._best = Commitment(asked.strategy, response, value, float("nan"))
-                self._question = self._search.send(Answer(response, asked.accuracy))
+                self._question = self._search.send(Label(response, asked.accuracy))
         except StopIteration as stop:
             self._question = None
             self._commitment = stop.value

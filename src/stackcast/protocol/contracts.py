@@ -138,15 +138,15 @@ class Recommendation:
         The principal's utility of the two.
     margin : float
         How far, at least, the strategy lies inside the region of the response.
-    upper_bound : float
-        What no commitment can exceed, as far as the answers prove it.
+    potential : float
+        An estimate of what the best commitment earns; not a bound.
     """
 
     strategy: FloatArray
     response: Any
     value: float
     margin: float = float("nan")
-    upper_bound: float = float("nan")
+    potential: float = float("nan")
 
 
 @dataclass(eq=False, repr=False)
@@ -333,9 +333,15 @@ class Registry:
         Stubborn = "my_package:Stubborn"
     """
 
-    def __init__(self, role: str, own: Iterable[type[Player[Any]]]) -> None:
+    def __init__(
+        self,
+        role: str,
+        own: Iterable[type[Player[Any]]],
+        earlier: Mapping[str, type[Player[Any]]] | None = None,
+    ) -> None:
         self._role, self._group = role, f"stackcast.{role}s"
         self._own = {made.__name__: made for made in own}
+        self._earlier = dict(earlier or {})  # names that are found and no longer listed
 
     def names(self, kind: str | None = None) -> list[str]:
         """Return all names, or of our own those that play games of a kind, sorted."""
@@ -345,8 +351,8 @@ class Registry:
 
     def find(self, name: str) -> type[Any]:
         """Return the class of that name."""
-        if name in self._own:
-            return self._own[name]
+        if name in self._own or name in self._earlier:
+            return (self._own | self._earlier)[name]
         for entry in entry_points(group=self._group):
             if entry.name == name:
                 found = entry.load()

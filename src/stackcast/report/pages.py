@@ -286,7 +286,7 @@ class Played:
                 "response_name": str(actions[response]) if listed else None,
                 "value": plain(result.value),
                 "margin": plain(result.margin),
-                "upper_bound": plain(result.upper_bound),
+                "potential": plain(result.potential),
             },
             "sentences": self.sentences(),
             "classification": None

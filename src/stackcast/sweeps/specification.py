@@ -18,7 +18,7 @@
     seeds = "0-9"
 
     [[principals]]
-    name = "VersionSpace"
+    name = "CommitmentLearner"
     settings = { margin = 0.02 }
 
     [[agents]]

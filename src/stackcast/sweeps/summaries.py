@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: Who takes part in a tournament: those that need nothing but a view, a horizon and a seed.
 _PRINCIPALS = (
-    {"name": "VersionSpace"},
+    {"name": "CommitmentLearner"},
     {"name": "UniformExplore"},
     {"name": "GridBandit"},
     {"name": "Oracle", "settings": {"margin": 0.02}},  # a margin for plays of some 10,000 rounds
