@@ -59,7 +59,7 @@ MAKERS: dict[str, Callable[[FiniteGame], Principal]] = {
         g.principal_view, np.random.default_rng(0).dirichlet(np.ones(g.shape[0]), 2000)
     ),
     "UniformExplore": lambda g: UniformExplore(g.principal_view, 10_000),
-    "VersionSpace": lambda g: VersionSpace(g.principal_view, 10_000, seed=3),
+    "CommitmentLearner": lambda g: VersionSpace(g.principal_view, 10_000, seed=3),
 }
 
 
@@ -72,10 +72,10 @@ def test_contract(name: str) -> None:
 @pytest.mark.parametrize("shape", [(1, 3), (3, 1), (2, 5), (5, 2)])
 def test_odd_shapes(shape: tuple[int, int]) -> None:
     game = uniform(*shape, seed=0)
-    for name in ("VersionSpace", "UniformExplore", "GridBandit", "ExploreThenCommit"):
+    for name in ("CommitmentLearner", "UniformExplore", "GridBandit", "ExploreThenCommit"):
         check_principal(lambda name=name: MAKERS[name](game))  # type: ignore[misc]
 
 
 def test_every_name_is_found_and_checked_here() -> None:
     assert set(names("finite")) <= set(MAKERS)
-    assert find("VersionSpace") is VersionSpace
+    assert find("VersionSpace") is find("CommitmentLearner") is VersionSpace

@@ -110,7 +110,7 @@ def test_a_short_play_writes_and_says_all_that_is_promised(
 
 #: A game of each other kind, who plays it by default, and the figure that only it has.
 KINDS = {
-    "wildlife": ("CoverageLearner", "Calibrated", "coverage"),
+    "wildlife": ("CommitmentLearner", "Calibrated", "coverage"),
     "strategic-score": ("ResponseGradient", "ContinuousCalibrated", "path"),
     "credit-scoring-full": ("ResponseGradient", "ContinuousBestResponse", "classification"),
 }
@@ -248,8 +248,7 @@ def test_ctrl_c_keeps_what_was_played_and_resume_goes_on(
             ["--agent", "BestResponse", "--feedback", "action"],
             "settings of BestResponse: expected some of",
         ),
-        (["wildlife", "--principal", "VersionSpace"], "Replay, UniformExplore for security games"),
-        (["inspection", "--principal", "CoverageLearner"], "VersionSpace for games of mixed"),
+        (["wildlife", "--principal", "ExploreThenCommit"], "Replay, UniformExplore for security"),
         (["strategic-score", "--principal", "Oracle"], "ResponseGradient for continuous games"),
         (["strategic-score", "--agent", "Calibrated"], "ContinuousCalibrated for continuous"),
         (["inspection", "--agent", "ContinuousBestResponse"], " for games of mixed strategies"),
