@@ -51,3 +51,26 @@ def test_processes_that_compile_at_once_find_their_own_code(tmp_path: Path) -> N
         for j in range(150):
             key = ("types", 1000 * i + j)
             assert kept.load(key) == [key] * 50
+
+
+_READ_ONLY = """
+from numba.core import caching
+
+def refused(self):
+    raise OSError(30, "Read-only file system")
+
+caching._CacheLocator.ensure_cache_path = refused
+import numpy as np
+import stackcast as sc
+from stackcast.agents.base import pick
+assert pick(np.array([0.0, 1.0]), 0.5) == 1
+print(len(sc.agents.names()))
+"""
+
+
+def test_where_nothing_can_be_kept_everything_runs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _READ_ONLY], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 5

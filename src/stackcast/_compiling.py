@@ -47,7 +47,7 @@ _SOURCES = _sources()
 
 def entry(function: Callable[..., Any]) -> Any:
     """Compile a function that Python calls."""
-    return _cached(njit(cache=True, error_model="numpy")(function))
+    return cached(njit(error_model="numpy")(function))
 
 
 def inner(function: Callable[..., Any]) -> Any:
@@ -56,7 +56,7 @@ def inner(function: Callable[..., Any]) -> Any:
     It has no door to Python, which would take longer to compile than the function itself.
     """
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return _cached(njit(cache=True, error_model="numpy", **options)(function))
+    return cached(njit(error_model="numpy", **options)(function))
 
 
 _locks: Any = None
@@ -74,7 +74,7 @@ class _SharedFile(_NumbaFile):  # type: ignore[misc]
     """
 
     def save(self, key: Any, data: Any) -> None:
-        with self._alone():
+        with suppress(OSError), self._alone():  # a disk that is full keeps nothing
             super().save(key, data)
 
     def load(self, key: Any) -> Any:
@@ -93,14 +93,15 @@ class _SharedFile(_NumbaFile):  # type: ignore[misc]
             yield
 
 
-def _cached(dispatcher: Any) -> Any:
+def cached(dispatcher: Any) -> Any:
+    """Keep what Numba compiles of a function on the disk, where there is a place for it."""
     # Numba renews what it keeps on the disk when the file of the function changes, although what it
     # keeps contains the functions of other files too: renew it when any file with kernels changes.
-    cache: Any = getattr(dispatcher, "_cache", None)
-    if hasattr(cache, "_cache_file"):
-        base = cache._impl.filename_base
+    with suppress(RuntimeError):  # no folder to write to, not even at home: compile in every run
+        dispatcher.enable_caching()
+        cache = dispatcher._cache
         shared: Any = _SharedFile
-        cache._cache_file = shared(cache.cache_path, base, _SOURCES)
+        cache._cache_file = shared(cache.cache_path, cache._impl.filename_base, _SOURCES)
     return dispatcher
 
 

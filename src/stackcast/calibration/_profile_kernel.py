@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from stackcast._compiling import entry
+from stackcast._compiling import cached, entry
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,7 +29,8 @@ UNIT_ROUNDOFF = 2.0**-53
 _SPLITTER = 134217729.0  # 2²⁷ + 1, Dekker's constant
 
 
-@njit(cache=True, inline="always")
+@cached
+@njit(inline="always")
 def _add(high: float, low: float, term: float, rest: float) -> tuple[float, float]:
     """Add (term + rest) to the pair (high + low), both sums unevaluated."""
     total = high + term
@@ -39,7 +40,8 @@ def _add(high: float, low: float, term: float, rest: float) -> tuple[float, floa
     return rounded, low - (rounded - total)
 
 
-@njit(cache=True, inline="always")
+@cached
+@njit(inline="always")
 def _difference(a: float, b: float) -> tuple[float, float]:
     """Return a − b as a pair that is exact."""
     high = a - b
@@ -47,7 +49,8 @@ def _difference(a: float, b: float) -> tuple[float, float]:
     return high, (a - (high - back)) - (b + back)
 
 
-@njit(cache=True, inline="always")
+@cached
+@njit(inline="always")
 def _product(a: float, b: float) -> tuple[float, float]:
     """Return a·b as a pair that is exact."""
     high = a * b
@@ -116,7 +119,8 @@ def worst_of_length(sums: FloatArray, length: int) -> tuple[float, int, int]:
     return best, where, which
 
 
-@njit(cache=True, fastmath={"nnan", "nsz"})
+@cached
+@njit(fastmath={"nnan", "nsz"})
 def _range(row: FloatArray, begin: int, end: int) -> float:
     low, high = row[begin], row[begin]
     for t in range(begin + 1, end):
