@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks._timing import summary
 from stackcast.sweeps import Specification, load, sweep
-from stackcast.sweeps.plays import run_play
+from stackcast.sweeps.running import run_play
 
 PLAYS, MANY = 120, 10_000
 
@@ -36,7 +36,7 @@ def specification(agent: str, rounds: int, seeds: int) -> Specification:
 
 def rounds_of(milliseconds: float) -> int:
     """Return how many rounds against ``Calibrated`` take so long here."""
-    task = next(specification("Calibrated", 20_000, 1).plays()).task()
+    task = next(specification("Calibrated", 20_000, 1).plays())
     run_play(task)
     return int(20_000 * milliseconds / (1000 * run_play(task)["seconds"]))
 

@@ -39,7 +39,9 @@ class InputError(ValueError):
     """
 
     def __init__(self, field: str, expected: str, found: str) -> None:
-        super().__init__(f"{field}: expected {expected}, found {found}.")
+        sentence = f"{field}: expected {expected}, found {found}."
+        # One line, whatever stands in a name or a value.
+        super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in sentence))
         self.field, self.expected, self.found = field, expected, found
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:

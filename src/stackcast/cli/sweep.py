@@ -58,7 +58,7 @@ def sweep(
     try:
         from stackcast.sweeps import read_specification
     except ModuleNotFoundError as error:
-        expected = "joblib and pydantic (pip install 'stackcast[sweeps]')"
+        expected = "joblib and Polars (pip install 'stackcast[sweeps]')"
         raise InputError("sweep", expected, f"no {error.name}") from None
     specification = read_specification(spec)
     folder = out or Path(f"{spec.stem}-results")

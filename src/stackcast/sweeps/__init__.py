@@ -6,8 +6,14 @@ in processes or on a cluster: a play is determined by what it is, not by when it
 
 from stackcast.sweeps.running import Standing, estimate, sweep
 from stackcast.sweeps.specification import Specification, read_specification
-from stackcast.sweeps.store import Store, failures, load
-from stackcast.sweeps.summaries import ranking, summary, tournament_specification
+from stackcast.sweeps.store import (
+    Store,
+    failures,
+    load,
+    ranking,
+    summary,
+    tournament_specification,
+)
 
 __all__ = [
     "Specification",

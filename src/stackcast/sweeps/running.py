@@ -7,6 +7,7 @@ on where or in which order plays run.
 from __future__ import annotations
 
 import time
+import traceback
 from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,24 +15,95 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import joblib
+import numpy as np
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from stackcast._validation import InputError, whole_number
-from stackcast.sweeps.plays import Player, algorithms, run_play
+from stackcast.auditing import audit
+from stackcast.protocol import play
+from stackcast.sweeps.specification import algorithms
 from stackcast.sweeps.store import Store
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
 
-    from stackcast.sweeps.specification import Specification
-
-    Task = dict[str, Any]
+    from stackcast.games import Game
+    from stackcast.protocol import Transcript
+    from stackcast.sweeps.specification import Play, Specification
 
 #: A play whose worker dies this often while it runs alone is a failed play.
 _LIVES = 2
 #: Plays handed out ahead, for each worker.
 _AHEAD = 3
+#: Points of a curve in each decade of rounds.
+_POINTS = 8
+
+
+def run_play(wanted: Play) -> dict[str, Any]:
+    """Play, audit and return the row; a play that fails leaves its error and traceback."""
+    row, start = _row(wanted), time.perf_counter()
+    try:
+        game, rounds, seed = wanted.game, wanted.rounds, wanted.seed
+        principal = wanted.principal.build(game, rounds, seed)
+        agent = wanted.agent.build(game, rounds, seed)
+        keep = "calibration" in wanted.metrics
+        transcript = play(principal, agent, rounds, game, forecasts=keep)
+        row |= _measured(transcript, game, wanted.metrics)
+    except Exception as error:
+        row |= {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
+    return row | {"seconds": time.perf_counter() - start}
+
+
+def _row(wanted: Play) -> dict[str, Any]:
+    """Return what a row says of every play."""
+    return {
+        "key": wanted.key,
+        "game": wanted.game.name,
+        "principal": wanted.principal.label,
+        "agent": wanted.agent.label,
+        "rounds": wanted.rounds,
+        "seed": wanted.seed,
+        "algorithms": algorithms(),
+        "error": None,
+        "traceback": None,
+    }
+
+
+def _measured(transcript: Transcript, game: Game, wanted: tuple[str, ...]) -> dict[str, Any]:
+    found = audit(transcript, game, profile="calibration" in wanted)
+    # Where each action is taken or each target covered: there lie the extremes.
+    payoffs = game.principal_view.payoffs + game.principal_view.offsets
+    scale = float(payoffs.max() - payoffs.min()) or 1.0
+    row: dict[str, Any] = {"value": found.value, "regret": found.regret, "scale": scale}
+    plain = {
+        "average_utility": found.average_utility,
+        "best_response_share": found.best_response_share,
+        "external_regret": found.external_regret_per_round,
+        "swap_regret": found.swap_regret_per_round,
+    }
+    row |= {name: value for name, value in plain.items() if name in wanted}
+    if "explored" in wanted:
+        explored = found.exploration
+        row["explored"] = explored.rounds / found.rounds if explored is not None else 0.0
+    if "curve" in wanted:
+        row["curve_rounds"], row["curve_regret"] = _curve(transcript, game, found.value)
+    if "calibration" in wanted:
+        kept = found.calibration
+        row["calibration"] = None if kept is None else kept.profile.upper
+    return row
+
+
+def _curve(transcript: Transcript, game: Game, value: float) -> tuple[list[int], list[float]]:
+    """Return V* less the average utility of the first t rounds, for t = 1, …, T on a log scale."""
+    lengths = np.array([block.rounds for block in transcript.blocks])
+    utilities = np.array([game.principal_utilities(b.strategy) for b in transcript.blocks])
+    index = np.repeat(np.arange(len(lengths)), lengths)
+    earned = np.cumsum(utilities.reshape(len(lengths), -1)[index, transcript.responses])
+    total = transcript.rounds
+    steps = np.arange(int(np.log10(total) * _POINTS) + 1) / _POINTS
+    at = np.unique(np.append(np.rint(10**steps), total).astype(np.int64))
+    return at.tolist(), (value - earned[at - 1] / at).tolist()
 
 
 @dataclass(frozen=True)
@@ -115,8 +187,8 @@ def sweep(
     store = Store(folder)
     kept = store.keys()
     skipped = {key for key, failed in kept.items() if not (failed and retry_failed)}
-    tasks = {task["key"]: task for task in (play.task() for play in specification.plays())}
-    left = {key: task for key, task in tasks.items() if key not in skipped}
+    tasks = {play.key: play for play in specification.plays()}
+    left = {key: play for key, play in tasks.items() if key not in skipped}
     standing = Standing(len(tasks), len(tasks) - len(left))
     start = time.monotonic()
     if watch is not None:
@@ -140,24 +212,14 @@ def sweep(
 def estimate(specification: Specification, workers: int | None = None) -> float:
     """Return about how many seconds all plays would take, from short plays of every pair."""
     pairs = [(p, a) for p in specification.principals for a in specification.agents]
-    seconds = 0.0
-    short = 1000
+    repeats = len(specification.games) * len(specification.seeds)
+    first, seconds = next(specification.plays()), 0.0
     for i, (principal, agent) in enumerate(pairs):
         game = specification.games[i % len(specification.games)]
-        rounds = min(short, max(specification.rounds))
-        task = next(
-            replace(
-                specification,
-                games=(game,),
-                principals=(principal,),
-                agents=(agent,),
-                rounds=(rounds,),
-                seeds=specification.seeds[:1],
-            ).plays()
-        ).task()
-        run_play({**task, "rounds": min(rounds, 50)})
-        took = run_play(task)["seconds"]
-        repeats = len(specification.games) * len(specification.seeds)
+        rounds = min(1000, *specification.rounds)
+        short = replace(first, game=game, principal=principal, agent=agent, rounds=rounds)
+        run_play(replace(short, rounds=min(rounds, 50)))
+        took = run_play(short)["seconds"]
         seconds += repeats * sum(max(1.0, T / rounds) for T in specification.rounds) * took
     return seconds / (workers or joblib.cpu_count())
 
@@ -190,7 +252,7 @@ def _backend(workers: int | None, scheduler: str | None) -> Iterator[Any]:
 
 
 def _parallel(count: int, backend: str | None) -> Any:
-    def run(tasks: Iterable[Task]) -> Iterator[dict[str, Any]]:
+    def run(tasks: Iterable[Play]) -> Iterator[dict[str, Any]]:
         rows: Iterator[dict[str, Any]] = joblib.Parallel(
             n_jobs=count,
             backend=backend,
@@ -203,14 +265,14 @@ def _parallel(count: int, backend: str | None) -> Any:
     return run
 
 
-def _surviving(run: Any, left: dict[str, Task]) -> Iterator[tuple[dict[str, Any], int]]:
+def _surviving(run: Any, left: dict[str, Play]) -> Iterator[tuple[dict[str, Any], int]]:
     """Run all tasks; when a worker dies, try alone what was under way, and go on with the rest."""
     waiting = deque(left)
     deaths = 0
     while waiting:
         under_way: dict[str, None] = {}
 
-        def handed_out(under_way: dict[str, None] = under_way) -> Iterator[Task]:
+        def handed_out(under_way: dict[str, None] = under_way) -> Iterator[Play]:
             while waiting:
                 key = waiting.popleft()
                 under_way[key] = None
@@ -230,27 +292,15 @@ def _surviving(run: Any, left: dict[str, Task]) -> Iterator[tuple[dict[str, Any]
             yield row, deaths
 
 
-def _alone(run: Any, task: Task) -> tuple[dict[str, Any], int]:
+def _alone(run: Any, task: Play) -> tuple[dict[str, Any], int]:
     for life in range(_LIVES):
         try:
             return next(iter(run([task]))), life
         except Exception as error:
             if not _died(error):
                 raise
-    principal, agent = (Player(**task[side]).label for side in ("principal", "agent"))
-    row = {
-        "key": task["key"],
-        "game": task["game"].get("name", ""),
-        "principal": principal,
-        "agent": agent,
-        "rounds": task["rounds"],
-        "seed": task["seed"],
-        "algorithms": algorithms(),
-        "error": f"the worker died {_LIVES} times while this play ran alone",
-        "traceback": None,
-        "seconds": 0.0,
-    }
-    return row, _LIVES
+    what = f"the worker died {_LIVES} times while this play ran alone"
+    return _row(task) | {"error": what, "seconds": 0.0}, _LIVES
 
 
 def _died(error: Exception) -> bool:

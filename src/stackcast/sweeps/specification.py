@@ -1,4 +1,4 @@
-"""What a sweep plays: a file in TOML, checked entry by entry.
+"""What a sweep plays: a file in TOML, checked entry by entry, and the plays that it stands for.
 
 .. code-block:: toml
 
@@ -27,18 +27,21 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import inspect
-import tomllib
-from dataclasses import dataclass
+import json
+import math
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from stackcast._validation import InputError, shown
-from stackcast.games import GENERATORS, load_game
-from stackcast.sweeps.plays import Metric, Play, Player, made_players
+from stackcast import agents, principals
+from stackcast._files import from_toml, read_text
+from stackcast._validation import InputError, inside, one_of, shown, table_of, text
+from stackcast.games import GENERATORS, ContinuousGame, load_game
+from stackcast.protocol import build
 
 if TYPE_CHECKING:
     import os
@@ -46,35 +49,84 @@ if TYPE_CHECKING:
 
     from stackcast.games import Game
 
-
-#: A count, a list, or a range.
-Numbers = int | str | list[int]
+#: What a row can hold besides V*, the regret and the range of the principal's payoffs, its scale.
+#: All but the last take little time.
+Metric = Literal[
+    "average_utility",
+    "best_response_share",
+    "explored",
+    "external_regret",
+    "swap_regret",
+    "curve",
+    "calibration",
+]
+METRICS: tuple[Metric, ...] = get_args(Metric)
+#: The rooms whose code decides what a play is; a change in them makes rows of before obsolete.
+_DECIDING = ("games", "solvers", "calibration", "protocol", "agents", "principals", "auditing")
 _NUMBERS = 'a whole number, a list of them, or a range as "10-19"'
+#: No list is longer, and no generated game larger: a slip of the pen must not take all memory.
+_MOST, _LARGEST = 1_000_000, 3000
+#: Levels of tables and lists in the settings of a player.
+_LEVELS = 20
 
 
-class _GameEntry(BaseModel):
-    """One of three kinds; what else a generator takes is checked against it."""
+@dataclass(frozen=True)
+class Player:
+    """A player by the name that its registry knows, with settings of its own."""
 
-    model_config = ConfigDict(extra="allow", strict=True)
-    name: str | None = None
-    file: str | None = None
-    generator: str | None = None
-
-
-class _PlayerEntry(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    role: Literal["agent", "principal"]
     name: str
-    settings: dict[str, Any] = Field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The name, with the settings that were given."""
+        given = ", ".join(f"{key}={json.dumps(value)}" for key, value in self.settings.items())
+        return f"{self.name}({given})" if given else self.name
+
+    def build(self, game: Game, rounds: int, seed: int) -> Any:
+        """Return the player of a game."""
+        settings = self.settings
+        return build(self.role, self.name, game, horizon=rounds, seed=seed, settings=settings)
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-    games: list[_GameEntry] = Field(min_length=1)
-    principals: list[_PlayerEntry] = Field(min_length=1)
-    agents: list[_PlayerEntry] = Field(min_length=1)
-    rounds: Numbers
-    seeds: Numbers = 1
-    metrics: list[Metric] = Field(default=["average_utility", "explored", "curve"])
+@dataclass(frozen=True)
+class Play:
+    """A game, two players, a length and a seed: everything that determines a row."""
+
+    game: Game
+    principal: Player
+    agent: Player
+    rounds: int
+    seed: int
+    metrics: tuple[str, ...]
+
+    @functools.cached_property
+    def key(self) -> str:
+        """A hash of everything that determines the row, the version of the algorithms included."""
+        sides = {"principal": self.principal, "agent": self.agent}
+        decides = {
+            "game": [self.game.name, self.game.fingerprint],
+            **{role: [side.name, dict(side.settings)] for role, side in sides.items()},
+            "rounds": self.rounds,
+            "seed": self.seed,
+            "metrics": sorted(self.metrics),
+            "by": [principals.origin(self.principal.name), agents.origin(self.agent.name)],
+            "algorithms": algorithms(),
+        }
+        digest = hashlib.blake2b(json.dumps(decides, sort_keys=True).encode(), digest_size=16)
+        return digest.hexdigest()
+
+
+@functools.cache
+def algorithms() -> str:
+    """Return a hash of the code that decides what a play is: the version of the algorithms."""
+    package = Path(__file__).parent.parent
+    digest = hashlib.blake2b(digest_size=8)
+    for room in _DECIDING:
+        for file in sorted((package / room).glob("*.py")):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -106,41 +158,43 @@ class Specification:
     metrics: tuple[str, ...]
 
     @classmethod
-    def of(cls, table: Mapping[str, Any], folder: Path = Path()) -> Specification:
+    def of(cls, table: object, folder: Path = Path()) -> Specification:
         """Check a table that was read from a file in ``folder``."""
-        checked = _validated(table)
-        games = tuple(
-            game
-            for i, entry in enumerate(checked.games, start=1)
-            for game in _games(f"games, entry {i}", entry.model_dump(exclude_none=True), folder)
-        )
+        needed = ("games", "principals", "agents", "rounds")
+        given = table_of("", table, needed, ("seeds", "metrics"))
+        metrics = given.get("metrics", ["average_utility", "explored", "curve"])
         spec = cls(
-            games,
-            _players("principals", checked.principals),
-            _players("agents", checked.agents),
-            _numbers("rounds", checked.rounds, at_least=1, count=False),
-            _numbers("seeds", checked.seeds),
-            tuple(checked.metrics),
+            tuple(
+                game
+                for place, entry in _entries(given, "games")
+                for game in _games(place, entry, folder)
+            ),
+            _players(given, "principals", "principal"),
+            _players(given, "agents", "agent"),
+            _numbers("rounds", given["rounds"], at_least=1, count=False),
+            _numbers("seeds", given.get("seeds", 1)),
+            tuple(
+                one_of(f"metrics, entry {i}", metric, METRICS)
+                for i, metric in enumerate(_list("metrics", metrics), start=1)
+            ),
         )
+        if len(spec) > 10 * _MOST:
+            raise InputError("plays", f"at most {10 * _MOST:,}", f"{len(spec):,}")
         spec._try_players()
         return spec
 
     def _try_players(self) -> None:
         """Build every player once, so that a wrong setting is found before anything is played."""
-        game = self.games[0]
-        for room in ("principals", "agents"):
-            for i, player in enumerate(getattr(self, room), start=1):
+        for room in (self.principals, self.agents):
+            for i, player in enumerate(room, start=1):
                 try:
-                    made_players(game, {room: player}, self.rounds[0], self.seeds[0])
+                    player.build(self.games[0], min(self.rounds), self.seeds[0])
                 except InputError as error:
-                    raise error.inside(f"{room}, entry {i}") from None
+                    raise error.inside(f"{player.role}s, entry {i}") from None
 
     def __len__(self) -> int:
         parts = (self.games, self.principals, self.agents, self.rounds, self.seeds)
-        size = 1
-        for part in parts:
-            size *= len(part)
-        return size
+        return math.prod(map(len, parts))
 
     def plays(self) -> Iterator[Play]:
         """Yield every play, in the order of the file."""
@@ -152,97 +206,124 @@ class Specification:
 
 def read_specification(path: str | os.PathLike[str]) -> Specification:
     """Read and check a specification; a mistake is named by its place in the file."""
-    file = Path(path)
+    written = read_text(path, "a specification that can be read")
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        expected = "a specification that can be read"
-        raise InputError(str(path), expected, str(error.strerror)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(str(path), "TOML", str(error)) from None
-    return Specification.of(table, file.parent)
+        table = from_toml(written)
+    except InputError as error:
+        raise error.inside(str(path)) from None
+    return Specification.of(table, Path(path).parent)
 
 
-def _validated(table: Mapping[str, Any]) -> _Table:
-    try:
-        return _Table.model_validate(table)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        numbers = {"int", "str", "list[int]"} & set(map(str, first["loc"]))
-        place = ", ".join(
-            f"entry {part + 1}" if isinstance(part, int) else part
-            for part in first["loc"]
-            if part not in numbers
-        )
-        if first["type"] == "missing":
-            raise InputError(place, "an entry", "none") from None
-        if first["type"] == "extra_forbidden":
-            raise InputError(place, "no entry of that name", shown(first["input"])) from None
-        wanted = first["msg"].removeprefix("Input should be ")
-        wanted = _NUMBERS if numbers else wanted[0].lower() + wanted[1:]
-        raise InputError(place, wanted, shown(first["input"])) from None
+def _list(place: str, value: object) -> list[Any]:
+    if not isinstance(value, list) or not 0 < len(value) <= _MOST:
+        raise InputError(place, "a list of at least one entry", shown(value))
+    return value
 
 
-def _players(room: str, entries: list[_PlayerEntry]) -> tuple[Player, ...]:
-    players = tuple(Player(entry.name, entry.settings) for entry in entries)
-    labels = [player.label for player in players]
-    for i, label in enumerate(labels, start=1):
-        if label in labels[: i - 1]:
-            raise InputError(f"{room}, entry {i}", "a player that is not listed before", label)
-    return players
+def _entries(table: Mapping[str, Any], room: str) -> Iterator[tuple[str, Any]]:
+    for i, entry in enumerate(_list(room, table[room]), start=1):
+        yield f"{room}, entry {i}", entry
 
 
-def _games(place: str, entry: dict[str, Any], folder: Path) -> Iterator[Game]:
+def _players(
+    table: Mapping[str, Any], room: str, role: Literal["agent", "principal"]
+) -> tuple[Player, ...]:
+    players: dict[str, Player] = {}
+    for place, entry in _entries(table, room):
+        given = table_of(place, entry, ["name"], ["settings"])
+        name = text(f"{place}, name", given["name"])
+        settings = given.get("settings", {})
+        _check_plain(f"{place}, settings", settings, 0)
+        if not isinstance(settings, dict):
+            raise InputError(f"{place}, settings", "a table", shown(settings))
+        player = Player(role, name, settings)
+        if player.label in players:
+            raise InputError(place, "a player that is not listed before", shown(player.label))
+        players[player.label] = player
+    return tuple(players.values())
+
+
+def _check_plain(place: str, value: object, level: int) -> None:
+    """Refuse what JSON cannot hold (dates, NaN) and a bottomless nest."""
+    if level > _LEVELS:
+        raise InputError(place, f"at most {_LEVELS} levels of nesting", "more")
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            _check_plain(inside(place, key), entry, level + 1)
+    elif isinstance(value, list):
+        for entry in value:
+            _check_plain(place, entry, level + 1)
+    elif not isinstance(value, str | bool | int | float) or (
+        isinstance(value, float) and not math.isfinite(value)
+    ):
+        raise InputError(place, "numbers, texts, truth values, lists and tables", shown(value))
+
+
+def _games(place: str, entry: object, folder: Path) -> Iterator[Game]:
+    if not isinstance(entry, dict):
+        raise InputError(place, "a table with name, file or generator", shown(entry))
     kinds = [kind for kind in ("name", "file", "generator") if kind in entry]
     if len(kinds) != 1:
         found = " and ".join(kinds) or "none of them"
         raise InputError(place, "one of name, file and generator", found)
     kind = kinds[0]
-    chosen = entry.pop(kind)
-    if kind != "generator":
-        if entry:
-            raise InputError(f"{place}, {next(iter(entry))}", "nothing besides " + kind, "this")
-        yield load_game(chosen if kind == "name" else folder / chosen)
+    chosen = text(f"{place}, {kind}", entry[kind])
+    if kind == "generator":
+        rest = {key: value for key, value in entry.items() if key != kind}
+        yield from _generated(place, chosen, rest)
         return
+    table_of(place, entry, kinds)
+    game: Any = load_game(chosen if kind == "name" else folder / chosen)
+    if isinstance(game, ContinuousGame):
+        raise InputError(place, "a game with a list of responses", "a continuous game")
+    yield game
+
+
+def _generated(place: str, chosen: str, entry: dict[str, Any]) -> Iterator[Game]:
     if chosen not in GENERATORS:
         raise InputError(f"{place}, generator", "one of " + ", ".join(GENERATORS), shown(chosen))
     family = GENERATORS[chosen]
     takes = [name for name in inspect.signature(family).parameters if name != "seed"]
+    entry = table_of(place, entry, takes, ["seeds"])
     seeds = _numbers(f"{place}, seeds", entry.pop("seeds", 1))
-    for name in (*takes, *entry):
-        if name not in entry:
-            raise InputError(f"{place}, {name}", "an entry", "none")
-        if name not in takes:
-            raise InputError(f"{place}, {name}", "one of " + ", ".join((*takes, "seeds")), "this")
-    choices = [
-        _numbers(f"{place}, {name}", entry[name], count=False)
-        if isinstance(entry[name], str)
-        else entry[name]
-        if isinstance(entry[name], list)
-        else [entry[name]]
-        for name in takes
-    ]
+    choices = []
+    for name, value in ((name, entry[name]) for name in takes):
+        where = f"{place}, {name}"
+        values = _numbers(where, value, count=False) if isinstance(value, str) else value
+        choices.append(list(values) if isinstance(values, list | tuple) else [values])
+        if any(isinstance(size, int) and size > _LARGEST for size in choices[-1]):
+            raise InputError(where, f"numbers of at most {_LARGEST:,}", shown(value))
+    count = math.prod(map(len, choices)) * len(seeds)
+    if not 0 < count <= _MOST:
+        raise InputError(place, f"1 to {_MOST:,} games", f"{count:,}")
     for values in product(*choices):
         for seed in seeds:
             try:
                 yield family(**dict(zip(takes, values, strict=True)), seed=seed)
             except InputError as error:
                 raise error.inside(place) from None
+            except (TypeError, ValueError, OverflowError, MemoryError):
+                given = ", ".join(map(shown, values))
+                raise InputError(place, "numbers that the generator takes", given) from None
 
 
-def _numbers(
-    place: str, value: int | str | list[int], *, at_least: int = 0, count: bool = True
-) -> tuple[int, ...]:
+def _numbers(place: str, value: object, *, at_least: int = 0, count: bool = True) -> Any:
     """Return the whole numbers that a count, a list or a range as "10-19" stands for."""
+    numbers: Any = ()
     if isinstance(value, str):
-        low, dash, high = value.partition("-")
-        if not (dash and low.strip().isdecimal() and high.strip().isdecimal()):
-            raise InputError(place, _NUMBERS, shown(value))
-        numbers = tuple(range(int(low), int(high) + 1))
+        ends = [end.strip() for end in value.split("-")]
+        if len(ends) == 2 and all(e.isascii() and e.isdecimal() and len(e) < 19 for e in ends):
+            numbers = range(int(ends[0]), int(ends[1]) + 1)
     elif isinstance(value, list):
-        numbers = tuple(value)
-    else:
-        numbers = tuple(range(value)) if count else (value,)
-    if not numbers or min(numbers) < at_least:
-        raise InputError(place, f"{_NUMBERS}, each at least {at_least}", shown(value))
+        numbers = value
+    elif isinstance(value, int) and not isinstance(value, bool):
+        numbers = range(value) if count else [value]
+    if len(numbers) > _MOST:
+        raise InputError(place, f"at most {_MOST:,} numbers", shown(value))
+    expected = f"{_NUMBERS}, each from {at_least} to 10¹⁸"
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise InputError(place, expected, shown(value))
+    if not numbers or min(numbers) < at_least or max(numbers) > 10**18:
+        raise InputError(place, expected, shown(value))
     return tuple(dict.fromkeys(numbers))

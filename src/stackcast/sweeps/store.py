@@ -1,30 +1,39 @@
-"""Where the rows of a sweep are kept: Parquet parts in a folder.
+"""Where the rows of a sweep are kept, and what they say: Parquet parts in a folder.
 
-A finished play is a part of its own, at once: written beside and renamed. A run joins its own small
-parts into larger ones as they pile up: the large one is brought to the disc, then the small ones
-are removed, so that a kill between the two leaves rows twice, which reading undoes. No run touches
-the parts of another, so that several can share a folder. A part that cannot be read (a machine that
-lost power) is set aside, and its plays are played again.
+A finished play is a part of its own, at once. A run joins its own small parts into larger ones as
+they pile up: the large one is brought to the disc, then the small ones are removed, so that a kill
+between the two leaves rows twice, which reading undoes. A part's name ends in the hash of its
+content: what somebody else put there, and what was damaged, is not read, and never touched; the
+plays of a damaged part are played again. No run touches the parts of another, so that several can
+share a folder.
 """
 
 from __future__ import annotations
 
-import os
+import hashlib
+import io
+import math
+import re
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stackcast._files import reason, write_whole
 from stackcast._validation import InputError
-from stackcast.sweeps.plays import IDENTITY
+from stackcast.games import FiniteGame, catalogue, load_game
+from stackcast.sweeps.specification import Specification
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
 
 #: So many small parts are joined into one.
 _JOINED = 200
-_GLOB = "part-*.parquet"
+_NAME = re.compile(r"part-\w+-\w+-([0-9a-f]{16})\.parquet")
+#: The columns that say which play it was, in the order by which rows are sorted.
+IDENTITY = ("game", "principal", "agent", "rounds", "seed")
 
 
 class Store:
@@ -47,35 +56,26 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self.set_aside: list[Path] = []
         self._run = uuid.uuid4().hex[:8]
         self._small: list[Path] = []
         self._count = 0
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise _unwritable(self.folder, error) from None
+            expected = "a folder that can be written to"
+            raise InputError(str(self.folder), expected, reason(error)) from None
 
     def keys(self) -> dict[str, bool]:
         """Return the key of every play that is there, and whether it failed."""
-        polars = _polars()
         found: dict[str, bool] = {}
-        for part in sorted(self.folder.glob(_GLOB)):
-            try:
-                rows = polars.read_parquet(part, columns=["key", "error"])
-            except FileNotFoundError:  # another run has joined it
-                continue
-            except polars.exceptions.PolarsError:
-                part.rename(part.with_suffix(".broken"))
-                self.set_aside.append(part)
-                continue
-            for key, error in rows.iter_rows():
+        for rows in _parts(self.folder):
+            for key, error in rows.select("key", "error").iter_rows():
                 found[key] = found.get(key, True) and error is not None
         return found
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Keep one row; when this returns, killing the process does not lose it."""
-        self._small.append(self._write([row]))
+        self._small.append(self._write(_polars().DataFrame([row])))
         if len(self._small) >= _JOINED:
             self.join()
 
@@ -83,30 +83,35 @@ class Store:
         """Make one part of the small parts of this run."""
         if len(self._small) < 2:
             return
-        polars = _polars()
-        rows = [polars.read_parquet(part) for part in self._small]
-        self._write(polars.concat(rows, how="diagonal_relaxed"), synced=True)
+        rows = [_polars().read_parquet(part) for part in self._small]
+        self._write(_polars().concat(rows, how="diagonal_relaxed"))
         for part in self._small:
-            part.unlink()
+            part.unlink(missing_ok=True)
         self._small = []
 
-    def _write(self, rows: Any, *, synced: bool = False) -> Path:
-        polars = _polars()
-        frame = rows if isinstance(rows, polars.DataFrame) else polars.DataFrame(rows)
+    def _write(self, rows: pl.DataFrame) -> Path:
+        polars, content = _polars(), io.BytesIO()
+        rows.cast({polars.Null: polars.String}).write_parquet(content)
         self._count += 1
-        part = self.folder / f"part-{self._run}-{self._count:06d}.parquet"
-        beside = part.with_suffix(".tmp")
+        name = f"part-{self._run}-{self._count:06d}-{_digest(content.getvalue())}.parquet"
+        write_whole(self.folder / name, content.getvalue())
+        return self.folder / name
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+
+def _parts(folder: Path) -> Iterator[pl.DataFrame]:
+    """Yield the rows of every part that is as a sweep wrote it."""
+    for part in sorted(folder.glob("part-*.parquet")):
+        named = _NAME.fullmatch(part.name)
         try:
-            with beside.open("wb") as file:
-                frame.cast({polars.Null: polars.String}).write_parquet(file)
-                if synced:
-                    file.flush()
-                    os.fsync(file.fileno())
-            beside.replace(part)
-        except OSError as error:
-            beside.unlink(missing_ok=True)
-            raise _unwritable(self.folder, error) from None
-        return part
+            content = part.read_bytes() if named else b""
+        except OSError:  # another run has joined it
+            continue
+        if named and named[1] == _digest(content):
+            yield _polars().read_parquet(content)
 
 
 def load(folder: str | os.PathLike[str]) -> pl.DataFrame:
@@ -117,13 +122,7 @@ def load(folder: str | os.PathLike[str]) -> pl.DataFrame:
     ``union_by_name`` where runs kept different metrics.
     """
     polars = _polars()
-    parts = sorted(Path(folder).glob(_GLOB))
-    frames = []
-    for part in parts:
-        try:
-            frames.append(polars.read_parquet(part))
-        except (polars.exceptions.PolarsError, FileNotFoundError):
-            continue
+    frames = list(_parts(Path(folder)))
     if not frames:
         raise InputError(str(folder), "the folder of a sweep, with parts", "none")
     rows: pl.DataFrame = polars.concat(frames, how="diagonal_relaxed")
@@ -141,10 +140,6 @@ def failures(rows: pl.DataFrame) -> Iterable[tuple[str, str]]:
         yield ", ".join(str(row[name]) for name in IDENTITY), row["error"]
 
 
-def _unwritable(folder: Path, error: OSError) -> InputError:
-    return InputError(str(folder), "a folder that can be written to", str(error.strerror))
-
-
 def _polars() -> Any:
     try:
         import polars
@@ -153,3 +148,93 @@ def _polars() -> Any:
             "sweeps", "Polars (pip install 'stackcast[sweeps]')", "no Polars"
         ) from None
     return polars
+
+
+#: Who takes part in a tournament: those that need nothing but a view, a horizon and a seed.
+_PRINCIPALS = (
+    {"name": "CommitmentLearner"},
+    {"name": "UniformExplore"},
+    {"name": "GridBandit"},
+    {"name": "Oracle", "settings": {"margin": 0.02}},  # a margin for plays of some 10,000 rounds
+)
+_AGENTS = (
+    "Calibrated",
+    "NonAdaptive",
+    "Lazy",
+    "BestResponse",
+    "QuantalResponse",
+    "Hedge",
+    "FollowTheLeader",
+    "BlumMansour",
+)
+
+
+def _finite_games() -> list[str]:
+    return [name for name in catalogue() if isinstance(load_game(name), FiniteGame)]
+
+
+def tournament_specification(rounds: int = 20_000, seeds: int = 3) -> Specification:
+    """Return the sweep of everybody against everybody on the finite games of the catalogue."""
+    return Specification.of(
+        {
+            "rounds": rounds,
+            "seeds": seeds,
+            "games": [{"name": name} for name in _finite_games()],
+            "principals": list(_PRINCIPALS),
+            "agents": [{"name": name} for name in _AGENTS],
+            "metrics": ["average_utility", "explored", "curve"],
+        }
+    )
+
+
+def summary(rows: pl.DataFrame, by: Sequence[str], column: str = "regret") -> pl.DataFrame:
+    """Return mean, 95% interval and number of plays of a column, for each value of ``by``.
+
+    The interval is Student's, over the plays as independent draws; one play has none.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"agent": ["a", "a", "b"], "regret": [0.1, 0.3, 0.5], "error": None})
+    >>> summary(rows, ["agent"]).select("agent", "mean", "plays").rows()
+    [('a', 0.2, 2), ('b', 0.5, 1)]
+    """
+    import polars as pl
+    from scipy.stats import t
+
+    known = rows.filter(pl.col("error").is_null())
+    if column not in known.columns:
+        raise InputError("column", "one of " + ", ".join(known.columns), column)
+    grouped = known.group_by(*by, maintain_order=True).agg(
+        mean=pl.col(column).mean(), spread=pl.col(column).std(), plays=pl.len()
+    )
+
+    def half(row: dict[str, Any]) -> float:
+        if row["spread"] is None:
+            return math.nan
+        return float(t.ppf(0.975, row["plays"] - 1) * row["spread"] / math.sqrt(row["plays"]))
+
+    halves = pl.Series("half", [half(row) for row in grouped.iter_rows(named=True)], pl.Float64)
+    return grouped.with_columns(
+        (pl.col("mean") - halves).alias("low"), (pl.col("mean") + halves).alias("high")
+    ).select(*by, "mean", "low", "high", "plays")
+
+
+def ranking(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the principals by mean regret, the best first.
+
+    Regret is divided by the range of the principal's payoffs, so that games of different units
+    weigh alike.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = {"principal": ["a", "b"], "regret": [3.0, 0.2], "scale": [10.0, 1.0], "error": None}
+    >>> ranking(pl.DataFrame(table)).select("rank", "principal", "mean").rows()
+    [(1, 'b', 0.2), (2, 'a', 0.3)]
+    """
+    import polars as pl
+
+    scaled = rows.with_columns(regret=pl.col("regret") / pl.col("scale"))
+    table = summary(scaled, ["principal"]).sort("mean", "principal")
+    return table.with_columns(rank=pl.int_range(1, pl.len() + 1)).select("rank", *table.columns)

@@ -130,10 +130,22 @@ def test_a_broken_part_is_noticed_and_redone(tmp_path: Path) -> None:
     before = rows_of(tmp_path)
     part = next(tmp_path.glob("part-*.parquet"))
     part.write_bytes(part.read_bytes()[:-40])
-    (tmp_path / "part-unfinished.tmp").write_bytes(b"PAR1")
     assert sweep(small, tmp_path, workers=1).done == 8
     assert rows_of(tmp_path).equals(before)
-    assert len(list(tmp_path.glob("*.broken"))) == 1
+
+
+def test_what_others_put_there_is_neither_read_nor_touched(tmp_path: Path) -> None:
+    foreign = pl.DataFrame({"key": ["k"], "error": [None], "game": ["theirs"]})
+    foreign.write_parquet(tmp_path / "part-of-mine.parquet")
+    foreign.write_parquet(tmp_path / "part-0a-000001-0123456789abcdef.parquet")
+    (tmp_path / "part-text.parquet").write_text("no table at all")
+    (tmp_path / "part-half.tmp").write_bytes(b"PAR1")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    small = Specification.of(SPEC | {"rounds": 200, "games": SPEC["games"][:1]})
+    assert sweep(small, tmp_path, workers=1).done == 8
+    assert "theirs" not in load(tmp_path)["game"]
+    for name, content in before.items():
+        assert (tmp_path / name).read_bytes() == content
 
 
 def test_small_parts_are_joined_and_a_row_is_never_twice(
@@ -150,7 +162,7 @@ def test_small_parts_are_joined_and_a_row_is_never_twice(
     assert load(tmp_path).height == 23
     # Killed after the large part was written and before the small ones were removed.
     part = sorted(tmp_path.glob("part-*"))[0]
-    part.with_name("part-again-000001.parquet").write_bytes(part.read_bytes())
+    part.with_name(f"part-again-1-{part.stem[-16:]}.parquet").write_bytes(part.read_bytes())
     assert load(tmp_path).height == 23
     assert len(Store(tmp_path).keys()) == 23
 
@@ -315,12 +327,12 @@ def test_the_report_is_one_page(serial: pl.DataFrame, tmp_path: Path) -> None:
         ({"games": []}, "^games: expected"),
         ({"games": [{"name": "inspection"}, {"name": "no such"}]}, "no such"),
         ({"games": [{}]}, "^games, entry 1: expected one of name, file and generator"),
-        ({"games": [{"name": "inspection", "m": 3}]}, "^games, entry 1, m: expected nothing"),
+        ({"games": [{"name": "inspection", "m": 3}]}, "^games, entry 1, m: expected one of name"),
         ({"games": [{"generator": "uniform", "m": 3}]}, "^games, entry 1, k: expected an entry"),
         ({"games": [{"generator": "odd"}]}, "^games, entry 1, generator: expected one of"),
         ({"games": [{"generator": "uniform", "m": 0, "k": 2}]}, "^games, entry 1: m: expected"),
         ({"agents": [{"name": "Nobody"}]}, "^agents, entry 1: agent: expected one of"),
-        ({"agents": [{"nam": "Hedge"}]}, "^agents, entry 1, name: expected an entry"),
+        ({"agents": [{"nam": "Hedge"}]}, "^agents, entry 1, nam: expected 'name'"),
         ({"agents": [{"name": "Hedge", "settings": {"x": 1}}]}, "^agents, entry 1: settings of"),
         (
             {"principals": [{"name": "Fixed"}]},
@@ -328,13 +340,92 @@ def test_the_report_is_one_page(serial: pl.DataFrame, tmp_path: Path) -> None:
         ),
         ({"principals": [{"name": "Oracle"}] * 2}, "^principals, entry 2: expected a player"),
         ({"metrics": ["fame"]}, "^metrics, entry 1: expected"),
-        ({"colour": "red"}, "^colour: expected no entry of that name"),
+        ({"colour": "red"}, "^colour: expected one of games"),
     ],
 )
 def test_a_mistake_is_named_by_its_place(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence) as error:
         Specification.of(SPEC | change)
     assert "\n" not in str(error.value)
+
+
+HOSTILE = [
+    "rounds = 2020-01-01",
+    "rounds = " + "9" * 5000,
+    "rounds = " + "9" * 300,
+    "rounds = [[1]]",
+    "rounds = true",
+    'rounds = "0-3000000000"',
+    'seeds = "0-3000000000"',
+    "seeds = -1",
+    "seeds = [1, 2.5]",
+    'seeds = "٣-٤"',
+    "seeds = " + "[" * 3000 + "]" * 3000,
+    "metrics = 3",
+    "metrics = [1979-05-27]",
+    "games = 3",
+    "games = [3]",
+    "games = [{name = 3}]",
+    'games = [{file = "\\u0000"}]',
+    'games = [{name = "quadratic-tax"}]',
+    'games = [{generator = "uniform", m = 1000000000, k = 3}]',
+    'games = [{generator = "uniform", m = "0-2000000", k = 3}]',
+    'games = [{generator = "uniform", m = "x", k = 3}]',
+    'games = [{generator = "uniform", m = {a = 1}, k = 3}]',
+    'games = [{generator = "uniform", m = 2, k = 2, seeds = "0-2000000"}]',
+    'agents = [{name = "Hedge", settings = 3}]',
+    'agents = [{name = "Hedge", settings = {view = 3}}]',
+    'agents = [{name = "Hedge", settings = {seed = "x"}}]',
+    'agents = [{name = "Hedge", settings = {feedback = 1979-05-27}}]',
+    'agents = [{name = "QuantalResponse", settings = {precision = inf}}]',
+    'agents = [{name = "QuantalResponse", settings = {precision = [1]}}]',
+    'agents = [{name = "Lazy", settings = {budget = {a = 1}}}]',
+    'agents = [{name = "Hedge", settings = {"a\\nb" = 1}}]',
+    'principals = [{name = "Fixed", settings = {strategy = "abc"}}]',
+    'principals = [{name = "Fixed", settings = {strategy = {a = 1}}}]',
+    'principals = [{name = "PhaseSwitch", settings = {strategies = 3, rounds = 4}}]',
+    'principals = [{name = "UniformExplore", settings = {block = 0}}]',
+    'principals = [{name = "UniformExplore", settings = {horizon = "x"}}]',
+    'principals = [{name = "LazyGDwoG"}]',
+    "=",
+    '"' + "a" * 3000 + '" = 1',
+]
+
+
+@pytest.mark.parametrize("line", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_hostile_file_is_one_sentence(line: str, tmp_path: Path) -> None:
+    good = {
+        "rounds": "rounds = 100",
+        "games": 'games = [{name = "inspection"}]',
+        "principals": 'principals = [{name = "Oracle"}]',
+        "agents": 'agents = [{name = "Hedge"}]',
+    }
+    good.pop(line.partition(" ")[0], None)
+    file = tmp_path / "spec.toml"
+    file.write_text("\n".join([*good.values(), line]), encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        read_specification(file)
+    assert str(error.value).count("\n") == 0
+    assert len(str(error.value)) < 600
+
+
+def test_every_principal_can_be_named_and_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+    import stackcast as sc
+
+    needs = {
+        "Fixed": "strategy = [0.5, 0.3, 0.2]",
+        "PhaseSwitch": "strategies = [[1, 0, 0], [0, 1, 0]], rounds = [50, 50]",
+        "Replay": "strategies = [" + "[1, 0, 0], " * 100 + "]",
+    }
+    lines = ["rounds = 100", 'games = [{name = "inspection"}]', 'agents = [{name = "Hedge"}]']
+    for name in sc.principals.names("finite"):
+        if name != "FromPolicy":
+            lines += ["[[principals]]", f'name = "{name}"', f"settings = {{{needs.get(name, '')}}}"]
+    file = tmp_path / "spec.toml"
+    file.write_text("\n".join(lines), encoding="utf-8-sig")
+    standing = sweep(read_specification(file), tmp_path / "rows", workers=1)
+    assert standing.failed == 0, load(tmp_path / "rows")["error"].to_list()
+    assert standing.done >= 8
 
 
 def test_the_command_line(tmp_path: Path) -> None:
