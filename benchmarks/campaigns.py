@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from benchmarks._timing import summary
 from stackcast.campaigns import Campaign
@@ -23,9 +23,8 @@ from stackcast.games import load_game
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stackcast.games import FiniteGame
 
-GAME = cast("FiniteGame", load_game("inspection"))
+GAME = load_game("inspection")
 TELLS = 10_000
 _PROGRAM = [sys.executable, "-c", "from stackcast.cli import main; main()", "campaign"]
 

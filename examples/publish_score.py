@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import cast
 
 import stackcast as sc
 from stackcast.auditing import classification_report
@@ -24,7 +23,7 @@ def main(folder: Path = Path("out")) -> dict[str, float]:
     """Return balanced accuracies of the rules, and draw utilities and shifts."""
     from stackcast.report import draw_classification, save_figure
 
-    game = cast("sc.ContinuousGame", sc.load_game("credit-scoring-full"))
+    game = sc.load_game("credit-scoring-full")
     lender = sc.principals.ResponseGradient(game.principal_view, epoch_rounds=1)
     applicants = sc.agents.ContinuousBestResponse(game.agent_view)
     report = classification_report(sc.play(lender, applicants, ROUNDS, game))

@@ -341,7 +341,7 @@ def test_units_do_not_matter(name: str) -> None:
     """A factor of two and a power of it change no bit of the play."""
     h = random_walk(300, 3, "units")
     for factor in (2.0, 2.0**-20):
-        other = ODD.rescaled(agent=(factor, 0.0))
+        other = sc.FiniteGame(ODD.principal_payoffs, factor * ODD.agent_payoffs)
         one, two = (
             play(Replay(g.principal_view, h), agents.find(name)(g.agent_view, seed=3), 300)
             for g in (ODD, other)

@@ -163,22 +163,22 @@ BREAKS = [
     Break(
         "continuous: the audit's bound without √m",
         "auditing/continuous.py",
-        "utility_in_strategy * math.sqrt(game.space.dimension)",
-        "utility_in_strategy",
+        "lipschitz_strategy * math.sqrt(game.space.dimension)",
+        "lipschitz_strategy",
         "test_continuous_play.py::test_the_upper_bound_is_nearly_reached",
     ),
     Break(
         "continuous: the feedback lemma without the rounds with far forecasts",
         "auditing/continuous.py",
-        "constants.response * (share * space.diameter + far)",
-        "constants.response * far",
+        "constants.lipschitz_best_response * (share * space.diameter + far)",
+        "constants.lipschitz_best_response * far",
         "test_continuous_play.py::test_the_upper_bound_and_the_lemmas_for_any_forecasts",
     ),
     Break(
         "continuous: answers that are no best responses left out of the bound",
         "auditing/continuous.py",
-        "off = constants.utility_in_response * tallies.response_distance",
-        "off = 0.5 * constants.utility_in_response * tallies.response_distance",
+        "off = constants.lipschitz_response * tallies.response_distance",
+        "off = 0.5 * constants.lipschitz_response * tallies.response_distance",
         "test_continuous_play.py::test_answers_that_are_no_best_responses_are_in_the_bounds",
     ),
     Break(

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         FiniteGame,
         SecurityGame,
         catalogue,
+        list_games,
         load_game,
         save_game,
     )
@@ -57,6 +58,7 @@ _HOMES = {
     "audit": "stackcast.auditing",
     "calibration_profile": "stackcast.calibration",
     "catalogue": "stackcast.games",
+    "list_games": "stackcast.games",
     "load_game": "stackcast.games",
     "play": "stackcast.protocol",
     "save_game": "stackcast.games",
@@ -101,6 +103,7 @@ __all__ = [
     "claims",
     "games",
     "interop",
+    "list_games",
     "load_game",
     "play",
     "principals",

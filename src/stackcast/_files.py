@@ -83,7 +83,7 @@ def from_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = " ".join(str(error).lower().split())
-        raise InputError("text", "TOML", f"a mistake ({shown(found)[1:-1]})") from None
+        raise InputError("text", "TOML", f"a mistake ({found})") from None
     except RecursionError:
         raise InputError("text", "a table", "too many levels of nesting") from None
     except ValueError:  # an integer of thousands of digits

@@ -174,7 +174,7 @@ def test_units_and_order_of_actions_do_not_matter() -> None:
     assert isinstance(GAME, FiniteGame)
     record = played(Hedge(GAME.agent_view, seed=1), HALVES)
     plain = diagnose(record)
-    other = GAME.rescaled(agent=(1e6, -3e5))
+    other = FiniteGame(GAME.principal_payoffs, 1e6 * GAME.agent_payoffs - 3e5)
     scaled = diagnose(Transcript.from_rounds(record.strategies, record.responses, game=other))
     turned = FiniteGame(GAME.principal_payoffs[:, ::-1], GAME.agent_payoffs[:, ::-1])
     mirrored = diagnose(

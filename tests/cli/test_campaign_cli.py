@@ -180,7 +180,7 @@ def test_the_tutorial_runs_and_ends_near_the_optimum(tmp_path: Path) -> None:
     assert "nothing was changed" in result.stdout
     assert (folder / "shop.png").stat().st_size > 5_000
     status = json.loads((folder / "status.json").read_text())
-    game = sc.load_game(folder / "whole.toml")
+    game = sc.load_game(folder / "whole.toml", sc.FiniteGame)
     value = sc.solve(game).value
     strategy = np.array(status["strategy"])
     earned = game.principal_utilities(strategy)[game.agent_view.respond(strategy)[0]]

@@ -49,7 +49,7 @@ def test_json_has_the_attributes_of_the_solution(tmp_path: Path) -> None:
 
 def test_the_catalogue_can_be_listed_and_read() -> None:
     games = json.loads(run("games", "--json").stdout)
-    known = [*sc.catalogue(), *sc.games.continuous_catalogue()]
+    known = [*sc.list_games(), *sc.games.list_games("continuous")]
     assert [game["name"] for game in games] == known
     assert "inspection" in run("games").stdout
     shown = run("games", "milking").stdout

@@ -154,7 +154,7 @@ def test_every_kind_of_game_has_its_own_players_and_figures(
 def test_every_game_of_the_catalogue_has_default_players_that_fit() -> None:
     from stackcast.cli._players import build_agent, build_principal, default_players
 
-    for name in (*sc.catalogue(), *sc.games.continuous_catalogue()):
+    for name in (*sc.list_games(), *sc.games.list_games("continuous")):
         game = sc.load_game(name)
         principal, agent = default_players(game)
         assert build_principal(principal, game, 1000, 0, None).settings["name"] == principal

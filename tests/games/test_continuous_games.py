@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import tomli_w
 
 import stackcast as sc
 from stackcast import InputError
@@ -17,15 +19,15 @@ from stackcast.games import (
     LabelledData,
     Polytope,
     check_assumption,
-    continuous_catalogue,
     credit_data,
-    give_me_some_credit,
+    game_from_table,
+    game_to_table,
+    list_games,
     quadratic_game,
     strategic_classification,
     strategic_score,
 )
-from stackcast.games.files import game_from_table, game_to_table
-from stackcast.games.numeric_response import central_differences
+from stackcast.games.continuous import central_differences
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,14 +137,16 @@ def test_a_game_of_functions_agrees_with_its_family() -> None:
     assert found.status == "approximate"
     assert found.value == pytest.approx(sc.solve(family).value, abs=1e-5)
     assert len(game.constants.estimated) == 5
-    assert game.constants.response <= family.constants.response * (1 + 1e-4)
+    assert game.constants.lipschitz_best_response <= family.constants.lipschitz_best_response * (
+        1 + 1e-4
+    )
     known = ContinuousGame(
         Ball(2),
         lambda x, y: x @ (aim - y) - 0.5 * x @ x,
         lambda x, y: x @ y - (y - z) @ (y - z),
         2,
         best_response=lambda x: z + x / 2,
-        constants={"value": 9.0},
+        constants={"lipschitz_value": 9.0},
     )
     assert "value" not in known.constants.estimated
     assert known == known
@@ -156,10 +160,13 @@ def test_the_checker_finds_what_fails_and_where() -> None:
         lambda x, y: -float((y[0] - x[0]) ** 2),
         1,
         best_response=lambda x: np.sign(x) * np.sqrt(np.abs(x)),
-        constants=dict.fromkeys(
-            ("utility_in_strategy", "utility_in_response", "utility_bound", "response", "value"),
-            1.0,
-        ),
+        constants={
+            "lipschitz_strategy": 1.0,
+            "lipschitz_response": 1.0,
+            "utility_bound": 1.0,
+            "lipschitz_best_response": 1.0,
+            "lipschitz_value": 1.0,
+        },
     )
     failed = {line.claim for line in check_assumption(game).failed}
     assert "U_P is concave in the strategy" in failed
@@ -186,7 +193,7 @@ def test_a_response_that_is_not_found_is_an_error_with_its_point() -> None:
     np.testing.assert_allclose(inside.best_responses([0.3]), [[2.0]])
 
 
-@pytest.mark.parametrize("name", continuous_catalogue())
+@pytest.mark.parametrize("name", list_games("continuous"))
 def test_the_catalogue(name: str, tmp_path: Path) -> None:
     game: Any = sc.load_game(name)
     assert game.name == name
@@ -200,19 +207,22 @@ def test_the_catalogue(name: str, tmp_path: Path) -> None:
         place = tmp_path / f"game.{ending}"
         sc.save_game(game, place)
         assert sc.load_game(place) == game
-    with pytest.raises(InputError, match="continuous game"):
+    with pytest.raises(InputError, match=r"an \.nfg file holds no other"):
         sc.save_game(game, tmp_path / "game.nfg")
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"family": "cubic"}, "family: expected one of quadratic"),
+        ({"family": "cubic"}, "family: expected one of 'quadratic'"),
         ({"domain": None}, "domain: expected a table with kind"),
         ({"parameters": None}, "parameters: expected a table"),
-        ({"colour": 1}, "keys: expected some of"),
+        ({"colour": 1}, "keys: expected family, parameters, domain"),
         ({"format": "other"}, "format: expected"),
-        ({"parameters": {"features": [0, 0]}}, "parameters, reference: expected an entry"),
+        (
+            {"parameters": {"features": [0, 0]}},
+            "parameters, reference: expected a list of numbers, found no such key",
+        ),
         ({"parameters": {"features": [0, 0], "reference": [1, 1], "x": 1}}, "found 'x'"),
         ({"parameters": {"features": [0, 0], "reference": [1]}}, "reference: expected 2 numbers"),
         (
@@ -225,6 +235,85 @@ def test_files_that_are_no_games(change: dict[str, Any], sentence: str) -> None:
     game: Any = sc.load_game("strategic-score")
     with pytest.raises(InputError, match=sentence):
         game_from_table({**game_to_table(game), **change})
+
+
+DATA = {"rows": [[1.0], [3.0], [2.0]], "labels": [False, True, True], "features": ["income"]}
+CLASSIFICATION: dict[str, Any] = {
+    "family": "strategic-classification",
+    "domain": {"kind": "ball", "dimension": 1, "radius": 1.0},
+    "parameters": {"data": DATA, "changeable": ["income"]},
+}
+
+
+@pytest.mark.parametrize("suffix", [".json", ".toml"])
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"domain": {"kind": ["ball"]}}, "domain: expected a table with kind 'ball', 'box'"),
+        ({"domain": {"kind": {"a": 1}}}, "domain: expected a table with kind"),
+        ({"domain": {"kind": "ball", "radius": 1.0}}, "domain, dimension: expected a whole number"),
+        (
+            {"domain": {"kind": "ball", "dimension": "1", "radius": 1}},
+            "domain: dimension: expected",
+        ),
+        ({"domain": {"kind": "ball", "dimension": 1, "radius": 0}}, "bounded set with 0 strictly"),
+        ({"domain": {"kind": "box", "low": 3, "high": [1]}}, "domain: low: expected a list"),
+        ({"domain": {"kind": "box", "low": [1], "high": [2]}}, "domain: expected a bounded set"),
+        ({"domain": {"kind": "polytope", "rows": [[1]], "bounds": [1]}}, "domain: expected a bou"),
+        ({"domain": {"kind": "polytope", "rows": [[]], "bounds": [1]}}, "domain: rows, row 1: exp"),
+        ({"family": ["quadratic"]}, "family: expected one of"),
+        ({"parameters": 3}, "parameters: expected a table with the keys data, changeable, cost"),
+        ({"name": 3}, "name: expected a text, found 3"),
+        ({"known_value": "2"}, "known_value: expected a finite number, found '2'"),
+    ],
+)
+def test_hostile_continuous_files_get_one_sentence(
+    change: dict[str, Any], sentence: str, suffix: str, tmp_path: Path
+) -> None:
+    place = tmp_path / f"game{suffix}"
+    write = json.dumps if suffix == ".json" else tomli_w.dumps
+    place.write_text(write({**CLASSIFICATION, **change}))
+    with pytest.raises(InputError) as refusal:
+        sc.load_game(place)
+    assert sentence in str(refusal.value)
+    assert str(refusal.value).startswith(f"{place}: ")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"changeable": 3}, "changeable: expected some of income, found 3"),
+        ({"changeable": [3]}, "changeable: expected some of income, found"),
+        ({"changeable": [["income"]]}, "changeable: expected some of income, found"),
+        ({"changeable": []}, "changeable: expected some of income, found"),
+        ({"cost": "high"}, "cost: expected a finite number above 0, found 'high'"),
+        ({"data": [1]}, "parameters, data: expected a table with the keys rows, labels, features"),
+        ({"data": {"table": ["credit_data"]}}, "parameters, data, table: expected one of"),
+        ({"data": {"table": "credit_data", "features": 3}}, "features: expected some of Seniority"),
+        ({"data": {"table": "credit_data", "path": "/etc/passwd"}}, "data, keys: expected table"),
+        ({"data": {"rows": 3, "labels": [True]}}, "rows: expected a list of rows of numbers"),
+        ({"data": {**DATA, "labels": 3}}, "labels: expected 3 truth values"),
+        ({"data": {**DATA, "labels": [[True], [False, True]]}}, "labels: expected 3 truth values"),
+        ({"data": {**DATA, "features": 3}}, "features: expected a list of names, found 3"),
+        (
+            {"data": {**DATA, "rows": [[1.0], [1.0], [1.0]]}},
+            "feature income: expected numbers",
+        ),
+    ],
+)
+def test_hostile_parameters_get_one_sentence(change: dict[str, Any], sentence: str) -> None:
+    parameters = {**CLASSIFICATION["parameters"], **change}
+    with pytest.raises(InputError) as refusal:
+        game_from_table({**CLASSIFICATION, "parameters": parameters})
+    assert sentence in str(refusal.value)
+
+
+@pytest.mark.parametrize("names", [3, "ab", ["a"], ["a", "a"], [1, 2]])
+def test_hostile_feature_names_get_one_sentence(names: Any) -> None:
+    table = game_to_table(sc.load_game("strategic-score"))
+    table["parameters"] = {**table["parameters"], "feature_names": names}
+    with pytest.raises(InputError, match=r"^feature_names"):
+        game_from_table(table)
 
 
 def test_games_of_functions_cannot_be_saved(tmp_path: Path) -> None:
@@ -255,28 +344,6 @@ def test_credit_data_is_the_real_table_standardised() -> None:
     )
     moved = game.best_responses(np.arange(9.0) / 20)[0]
     assert moved.tolist() == [4 / 20, 6 / 20]
-
-
-def test_a_give_me_some_credit_table(tmp_path: Path) -> None:
-    place = tmp_path / "cs-training.csv"
-    head = ",SeriousDlqin2yrs,age,MonthlyIncome\n"
-    rows = ["1,1,30,2000", "2,0,50,NA", "3,0,40,5000", "4,1,,1000"]
-    place.write_text(head + "\n".join(rows) + "\n")
-    data = give_me_some_credit(place, ["age", "MonthlyIncome"])
-    assert data.labels.tolist() == [False, True, True, False]
-    assert data.rows[3, 0] == data.rows[2, 0]  # the median age
-    game = strategic_classification(Ball(2), data, changeable=["MonthlyIncome"])
-    assert game_from_table(game_to_table(game)) == game
-    with pytest.raises(InputError, match="a column RevolvingUtilization"):
-        give_me_some_credit(place)
-    place.write_text(head + "1,2,30,2000\n")
-    with pytest.raises(InputError, match="row 1, SeriousDlqin2yrs: expected 0 or 1"):
-        give_me_some_credit(place, ["age"])
-    place.write_text(head + "1,1,old,2000\n")
-    with pytest.raises(InputError, match="row 1, age: expected a number or NA"):
-        give_me_some_credit(place, ["age"])
-    with pytest.raises(InputError, match="no such file"):
-        give_me_some_credit(tmp_path / "none.csv")
 
 
 def test_the_command_line_knows_them(capsys: pytest.CaptureFixture[str]) -> None:

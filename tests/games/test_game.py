@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import io
 import pickle
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 
 import stackcast as sc
 from stackcast.games import generators
@@ -50,7 +48,7 @@ def test_views_hide_the_other_side() -> None:
     with pytest.raises(ValueError, match="read-only"):
         game.principal_payoffs[0, 0] = 5.0
     with pytest.raises(AttributeError, match="read-only"):
-        game.name = "other"  # type: ignore[misc]
+        game.name = "other"
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -117,7 +115,7 @@ def test_best_responses_within_a_tolerance() -> None:
     assert game.best_responses([[1.0], [1.0]]).shape == (2, 3)
     # The tolerance is relative to what the response can change, not to the size of the payoffs.
     for factor, shift in ((1e-9, 0.0), (1e9, 0.0), (1.0, 64.0)):
-        scaled = game.rescaled(agent=(factor, shift))
+        scaled = sc.FiniteGame(game.principal_payoffs, factor * game.agent_payoffs + shift)
         assert scaled.best_responses([1.0]).tolist() == [False, True, False]
         assert scaled.best_responses([1.0], tolerance=2e-6).tolist() == [False, True, True]
 
@@ -242,38 +240,6 @@ def test_scale_of_the_widest_payoffs() -> None:
     assert game.best_responses([1.0]).tolist() == [False, True]
 
 
-def test_rescaled_keeps_responses_and_maps_the_value() -> None:
-    game = sc.FiniteGame(**FIELDS)
-    other = game.rescaled(principal=(2, -1), agent=(0.5, 10))
-    assert other.known_value == 4.0
-    np.testing.assert_array_equal(other.principal_payoffs, 2 * game.principal_payoffs - 1)
-    np.testing.assert_array_equal(other.agent_payoffs, 0.5 * game.agent_payoffs + 10)
-    assert (other.name, other.constraints) == (game.name, game.constraints)
-    strategies = np.random.default_rng(0).dirichlet([1, 3], 50)
-    strategies = strategies[strategies[:, 0] < 0.75]
-    np.testing.assert_array_equal(game.respond(strategies), other.respond(strategies))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"principal": (0, 1)}, "principal, factor: expected a finite number above 0, found 0.0."),
-        ({"agent": (-1, 1)}, "agent, factor: expected a finite number above 0, found -1.0."),
-        ({"agent": 2}, "agent: expected a list of numbers, found 2."),
-        ({"agent": (1, 2, 3)}, "agent: expected 2 numbers, found 3."),
-        ({"principal": (1, np.nan)}, "principal, entry 2: expected a finite number, found nan."),
-        (
-            {"principal": (1e308, 0)},
-            "principal_payoffs, row 1, entry 2: expected a finite number, found inf.",
-        ),
-    ],
-)
-def test_rescaled_refuses(arguments: Any, sentence: str) -> None:
-    with pytest.raises(sc.InputError) as refusal:
-        sc.FiniteGame(**FIELDS).rescaled(**arguments)
-    assert str(refusal.value) == sentence
-
-
 WRONG: list[tuple[dict[str, Any], str]] = [
     (
         {"principal_payoffs": None},
@@ -381,23 +347,3 @@ def test_repr_is_short() -> None:
         "FiniteGame(5×1: row 1, row 2, row 3, … × column 1)"
     )
     assert "\n" not in repr(sc.FiniteGame([[1]], [[1]], ["a\nb"]))
-
-
-def test_table_shows_names_as_they_are() -> None:
-    def printed(game: sc.FiniteGame) -> str:
-        console = Console(file=io.StringIO(), width=100, force_terminal=False)
-        console.print(game)
-        file = console.file
-        assert isinstance(file, io.StringIO)
-        return file.getvalue()
-
-    shown = printed(sc.FiniteGame(**FIELDS))
-    for part in ("textbook", "left", "right", "up", "down", "1, 1", "3, 0", "0, 0", "2, 1"):
-        assert part in shown
-    # Neither Rich's markup nor a terminal's escape sequences in a name do anything.
-    names = ["[red]up[/]", "[/]", "\x1b[2J"]
-    game = sc.FiniteGame(np.eye(3), np.eye(3), names, ["[bold]", "b\nc", "d"], name="[blink]x")
-    shown = printed(game)
-    for part in ("[red]up[/]", "[/]", "\\x1b[2J", "[bold]", "b\\nc", "[blink]x"):
-        assert part in shown
-    assert "\x1b" not in shown

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stackcast._validation import InputError
 from stackcast.games import (
     Constraint,
     FiniteGame,
-    Game,
     SecurityGame,
-    catalogue,
+    list_games,
     load_game,
     save_game,
 )
@@ -68,7 +67,7 @@ def games(draw: DrawFn, constrained: bool = True) -> FiniteGame:
     )
 
 
-def same_bits(a: Game, b: FiniteGame) -> bool:
+def same_bits(a: object, b: FiniteGame) -> bool:
     assert isinstance(a, FiniteGame)
     pairs = ((a.principal_payoffs, b.principal_payoffs), (a.agent_payoffs, b.agent_payoffs))
     return all(x.tobytes() == y.tobytes() for x, y in pairs)
@@ -89,26 +88,27 @@ def test_own_formats_round_trip(game: FiniteGame, suffix: str) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(game=games(constrained=False))
-@example(FiniteGame([[1]], [[1]], description="x\n\nSource: y"))
-@example(FiniteGame([[1]], [[1]], source="x\n\nKnown value: 3"))
-def test_gambit_round_trips_or_is_refused(game: FiniteGame) -> None:
+def test_gambit_keeps_payoffs_and_names_or_is_refused(game: FiniteGame) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "game.nfg")
+        words = (*game.principal_actions, *game.agent_actions, game.name, game.description)
         try:
             save_game(game, path)
         except InputError:
-            words = (*game.principal_actions, *game.agent_actions, game.name)
-            prose = game.description + game.source
-            assert any(w.endswith("\\") for w in words) or "\n\n" in prose or prose.endswith("\\")
+            assert any(word.endswith("\\") for word in (*words, game.source))
             assert not path.exists()
             return
-        again = load_game(path)
-        assert again == game
+        again = load_game(path, FiniteGame)
         assert same_bits(again, game)
+        assert again.principal_actions == game.principal_actions
+        assert again.agent_actions == game.agent_actions
+        assert again.name == game.name
+        assert again.description.startswith(game.description)
+        assert game.source in again.description
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("name", catalogue())
+@pytest.mark.parametrize("name", list_games())
 def test_catalogue_round_trips(name: str, suffix: str, tmp_path: Path) -> None:
     game, path = load_game(name), tmp_path / f"game{suffix}"
     if suffix == ".nfg" and isinstance(game, FiniteGame) and game.constraints:
@@ -116,11 +116,13 @@ def test_catalogue_round_trips(name: str, suffix: str, tmp_path: Path) -> None:
             save_game(game, path)
         return
     if suffix == ".nfg" and isinstance(game, SecurityGame):
-        with pytest.raises(InputError, match=r"game: expected a finite game, because an \.nfg"):
+        with pytest.raises(InputError, match=r"game: expected a finite game: an \.nfg"):
             save_game(game, path)
         return
     save_game(game, str(path))
-    assert load_game(str(path)) == game
+    again = load_game(str(path))
+    assert again.fingerprint == game.fingerprint
+    assert again == game or suffix == ".nfg"
 
 
 def test_golden_gambit_outcomes() -> None:
@@ -155,8 +157,10 @@ def test_what_we_write_stays_as_it_is(tmp_path: Path) -> None:
     )
     save_game(game, tmp_path / "written.nfg")
     assert (tmp_path / "written.nfg").read_text() == (DATA / "written.nfg").read_text()
-    assert load_game(DATA / "written.nfg") == game
-    limited = load_game(DATA / "constrained.json")
+    again = load_game(DATA / "written.nfg")
+    assert again.fingerprint == game.fingerprint
+    assert again.description.endswith("Known value: 2.5")
+    limited = load_game(DATA / "constrained.json", FiniteGame)
     assert limited.constraints == (Constraint({"work": 8}, at_most=6, name="hours"),)
     for suffix in (".json", ".toml"):
         save_game(limited, tmp_path / f"constrained{suffix}")
@@ -187,25 +191,26 @@ def test_gambit_numbers(start: str, first: float | None, tmp_path: Path) -> None
         with pytest.raises(InputError, match="line 1: expected a payoff, found"):
             load_game(path)
     else:
-        assert load_game(path).principal_view.payoffs[0, 0] == first
+        assert load_game(path, FiniteGame).principal_payoffs[0, 0] == first
 
 
 def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(b"\xef\xbb\xbf{" + GOOD.encode() + b"}")
-    assert load_game(path).shape == (1, 2)
+    assert load_game(path, FiniteGame).shape == (1, 2)
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     folder = tmp_path / "folder.json"
     folder.mkdir()
-    sentence = f"{folder}: expected a file that can be {{}}, found is a directory."
     with pytest.raises(InputError) as refusal:
         load_game(folder)
-    assert str(refusal.value) == sentence.format("read")
+    expected = "a file that can be read, found no readable file (is a directory)"
+    assert str(refusal.value) == f"{folder}: expected {expected}."
     with pytest.raises(InputError) as refusal:
         save_game(load_game("milking"), folder)
-    assert str(refusal.value) == sentence.format("written")
+    expected = "a place that can be written to, found is a directory"
+    assert str(refusal.value) == f"{folder}: expected {expected}."
     assert list(tmp_path.iterdir()) == [folder]
 
 
@@ -234,7 +239,7 @@ def test_a_failed_write_leaves_what_was_there(
     with pytest.raises(InputError) as refusal:
         save_game(load_game("chicken"), path)
     found = os.strerror(reason).lower()
-    assert str(refusal.value) == f"{path}: expected a file that can be written, found {found}."
+    assert str(refusal.value) == f"{path}: expected a place that can be written to, found {found}."
     monkeypatch.undo()
     assert load_game(path).name == "milking"
     assert list(tmp_path.iterdir()) == [path]
@@ -244,7 +249,7 @@ def test_a_failed_write_leaves_what_was_there(
 def test_a_read_only_folder(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(InputError, match="a file that can be written, found permission denied"):
+        with pytest.raises(InputError, match="can be written to, found permission denied"):
             save_game(load_game("milking"), tmp_path / "game.json")
     finally:
         tmp_path.chmod(0o700)

@@ -281,12 +281,12 @@ MALFORMED: list[tuple[str, str | bytes, str]] = [
     (
         "deep.json",
         "[" * 100_000,
-        ": expected a table of lists of numbers, found too many levels of nesting.",
+        ": text: expected a table, found too many levels of nesting.",
     ),
     (
         "deep.toml",
         "x = " + "[" * 100_000,
-        ": expected a table of lists of numbers, found too many levels of nesting.",
+        ": text: expected a table, found too many levels of nesting.",
     ),
     ("a.nfg", "EFG 2 R", ": line 1: expected the word NFG, found 'EFG'."),
     ("a.nfg", '\nNFG 2 R "t"', ": line 2: expected the version 1, found '2'."),
@@ -321,11 +321,6 @@ MALFORMED: list[tuple[str, str | bytes, str]] = [
         ": line 1: expected a closing brace after the strategies of 2 players, found '2'.",
     ),
     ("a.nfg", NFG + '{ { "a" } { } } 1', ": line 1: expected at least one strategy, found none."),
-    (
-        "a.nfg",
-        NFG + '{ { "a" "a" } { "b" } } 1 1 1 1',
-        ": principal_actions: expected distinct names, found 'a' twice.",
-    ),
     (
         "a.nfg",
         NFG + '{ { "a" "" } { "b" } } 1 1 1 1',
@@ -432,11 +427,13 @@ def test_no_bytes_raise_anything_else(content: bytes, suffix: str, start: str) -
         (None, "game: expected a name from the catalogue or a file, found nothing."),
         (
             "no/such.json",
-            "no/such.json: expected a file that can be read, found no such file or directory.",
+            "no/such.json: expected a file that can be read, "
+            "found no readable file (no such file or directory).",
         ),
         (
             "inspection.toml",
-            "inspection.toml: expected a file that can be read, found no such file or directory.",
+            "inspection.toml: expected a file that can be read, "
+            "found no readable file (no such file or directory).",
         ),
         (
             "game.yaml",
@@ -451,14 +448,15 @@ def test_no_bytes_raise_anything_else(content: bytes, suffix: str, start: str) -
             Path("inspection"),
             "inspection: expected a file name that ends in .json, .toml or .nfg, found no ending.",
         ),
-        ("a\0.json", "a\0.json: expected a file that can be read, found embedded null byte."),
+        ("a\0.json", "'a\\x00.json': expected a file that can be read, found no name of a file."),
         (
             "x" * 300 + ".json",
-            "x" * 300 + ".json: expected a file that can be read, found file name too long.",
+            f"{'x' * 300}.json: expected a file that can be read, "
+            "found no readable file (file name too long).",
         ),
     ],
 )
 def test_wrong_places(given_as: object, sentence: str) -> None:
     with pytest.raises(InputError) as refusal:
-        load_game(given_as)  # type: ignore[arg-type]
+        load_game(given_as)  # type: ignore[call-overload]
     assert str(refusal.value) == sentence

@@ -188,7 +188,7 @@ def test_files_round_trip(suffix: str, tmp_path: Path) -> None:
         constraints=[Constraint({"a": 1, "ü": 2}, at_most=0.7, name="shift")],
     )
     sc.save_game(game, tmp_path / f"g{suffix}")
-    again = sc.load_game(tmp_path / f"g{suffix}")
+    again = sc.load_game(tmp_path / f"g{suffix}", SecurityGame)
     assert again == game
     assert again.fingerprint == game.fingerprint
     assert again.constraints == game.constraints

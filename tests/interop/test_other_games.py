@@ -22,7 +22,7 @@ LIBRARIES = ["nashpy", "openspiel", "quantecon", "pandas", "pygambit"]
 NAMELESS = ("nashpy", "quantecon")
 GAMES = [
     game
-    for game in map(sc.load_game, sc.catalogue())
+    for game in map(sc.load_game, sc.list_games())
     if isinstance(game, sc.FiniteGame) and not game.constraints
 ]
 TEXTBOOK = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
@@ -73,7 +73,7 @@ def test_either_player_may_commit(library: str) -> None:
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_what_cannot_be_carried_over_is_refused_in_a_sentence(library: str) -> None:
     with pytest.raises(sc.InputError, match="constraints: expected none, because"):
-        sent(sc.load_game("food-hygiene"), library)  # type: ignore[arg-type]
+        sent(sc.load_game("food-hygiene"), library)
     for game in (sc.load_game("patrol"), TEXTBOOK.principal_view):
         with pytest.raises(sc.InputError, match="a finite game whose payoffs are known"):
             sent(game, library)  # type: ignore[arg-type]
@@ -104,7 +104,7 @@ def test_openspiel_keeps_its_names_and_repeated_ones_are_numbered() -> None:
 
 
 def test_frames_in_another_order_are_put_in_order() -> None:
-    mine, theirs = interop.to_pandas(sc.load_game("inspection"))  # type: ignore[arg-type]
+    mine, theirs = interop.to_pandas(sc.load_game("inspection"))
     shuffled = theirs.iloc[::-1, ::-1]
     assert interop.from_pandas(mine, shuffled) == interop.from_pandas(mine, theirs)
     with pytest.raises(sc.InputError, match="theirs, rows: expected the names in mine"):
@@ -117,7 +117,7 @@ def test_frames_in_another_order_are_put_in_order() -> None:
 def test_two_tables_of_a_spreadsheet_are_a_game(comma: str, tmp_path: Path) -> None:
     mine, theirs = tmp_path / "mine.csv", tmp_path / "theirs.csv"
     game = sc.load_game("inspection")
-    for file, frame in zip((mine, theirs), interop.to_pandas(game), strict=True):  # type: ignore[arg-type]
+    for file, frame in zip((mine, theirs), interop.to_pandas(game), strict=True):
         frame.to_csv(file, sep=comma, decimal="." if comma == "," else ",", encoding="utf-8-sig")
     assert interop.from_csv(mine, theirs).fingerprint == game.fingerprint
     shown = CliRunner().invoke(app, ["solve", "--payoffs", str(mine), str(theirs), "--json"])

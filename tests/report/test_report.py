@@ -70,6 +70,7 @@ def test_every_figure_can_be_drawn_of_every_size_of_game(name: str) -> None:
     p, before = played(name, 300), plt.get_fignums()
     figure = Figure(figsize=(24, 4), layout="constrained")
     axes = figure.subplots(1, 3)
+    assert isinstance(p.solution, sc.Solution)
     draw_strategies(p.transcript, solution=p.solution, ax=axes[0])
     draw_utility(p.transcript, p.audit, ax=axes[1])
     draw_responses(p.transcript, ax=axes[2])
@@ -87,7 +88,7 @@ def classified(rounds: int = 60) -> Played:
     principal = sc.principals.ResponseGradient(game.principal_view, epoch_rounds=5)
     agent = sc.agents.ContinuousBestResponse(game.agent_view)
     t = sc.play(principal, agent, rounds, game)
-    return Played(game, t, sc.audit(t), sc.solve(game), principal.result, rounds)  # type: ignore[arg-type]
+    return Played(game, t, sc.audit(t), sc.solve(game), principal.result, rounds)
 
 
 def test_the_path_of_the_commitment_ends_where_the_principal_is() -> None:

@@ -160,7 +160,10 @@ def test_units_move_the_value_and_nothing_else(
     game: sc.FiniteGame, p: float, a: float, p_shift: float, a_shift: float
 ) -> None:
     factors = (10.0**p, p_shift * 10.0**p), (10.0**a, a_shift * 10.0**a)
-    rescaled = game.rescaled(*factors)
+    rescaled = sc.FiniteGame(
+        factors[0][0] * game.principal_payoffs + factors[0][1],
+        factors[1][0] * game.agent_payoffs + factors[1][1],
+    )
     other = sc.solve(rescaled)
     check(rescaled, other)
     value = sc.solve(game).value

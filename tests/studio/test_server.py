@@ -54,7 +54,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def table(name: str = "inspection") -> dict[str, Any]:
     from stackcast.studio.games import table_of
 
-    found: dict[str, Any] = table_of(sc.load_game(name)).model_dump()
+    found: dict[str, Any] = table_of(sc.load_game(name, sc.FiniteGame)).model_dump()
     return found
 
 
@@ -261,13 +261,13 @@ def test_the_first_visit_turns_the_token_into_a_cookie(studio: Served) -> None:
 
 def test_the_catalogue_is_a_list_of_games(studio: Served) -> None:
     found = [ms.Card.model_validate(card) for card in studio.get("/api/games")]
-    assert {card.name for card in found} >= set(sc.games.catalogue())
+    assert {card.name for card in found} >= set(sc.games.list_games())
     inspection = next(card for card in found if card.name == "inspection")
     assert inspection.value == pytest.approx(0.825)
     assert inspection.shape == [3, 3]
 
 
-@pytest.mark.parametrize("name", sc.games.catalogue())
+@pytest.mark.parametrize("name", sc.games.list_games())
 def test_every_game_of_the_catalogue_comes_back_as_it_was(studio: Served, name: str) -> None:
     from stackcast.studio.games import game_of
 

@@ -126,19 +126,22 @@ def audit_continuous(
     constants, T = game.constants, transcript.rounds
     utility = float(found.utility.mean())
     unit = max(constants.utility_bound, 1e-300)
-    off = constants.utility_in_response * found.response_distance
+    off = constants.lipschitz_response * found.response_distance
     note = "valid for any agent; computed from how far its responses are from best responses"
     lines = [Bound.of("utility, from answers alone", THEOREM, utility, value + off, unit, note)]
     errors, binning = None, found.binning
     if binning is not None:
         errors = np.abs(found.sums).max(axis=1) / T
         errors.flags.writeable = False
-        smooth = constants.utility_in_strategy + constants.utility_in_response * constants.response
-        bound = value + constants.utility_in_strategy * math.sqrt(game.space.dimension) * float(
+        smooth = (
+            constants.lipschitz_strategy
+            + constants.lipschitz_response * constants.lipschitz_best_response
+        )
+        bound = value + constants.lipschitz_strategy * math.sqrt(game.space.dimension) * float(
             errors.sum()
         )
         bound += 2.0 * smooth * binning.spacing
-        bound += constants.utility_in_response * found.forecast_response_distance
+        bound += constants.lipschitz_response * found.forecast_response_distance
         note = f"tents on a grid of {binning.bins} points, ε = {binning.spacing:g}"
         first = Bound.of("utility, from forecasts", THEOREM, utility, bound, unit, note)
         lines = [first, *lines, *found.block_lines]
@@ -228,12 +231,12 @@ class _Tallies:
         share = float((away >= far).mean())
         error = float(np.abs(sums).max()) / len(p)
         allowed = 8.0 * math.sqrt(space.dimension) * binning.bins**2 / far * error
-        reach = constants.response * (share * space.diameter + far) + wrong
+        reach = constants.lipschitz_best_response * (share * space.diameter + far) + wrong
         drift = float(_lengths(y.mean(axis=0, keepdims=True) - best)[0])
         value = float(self.game.principal_utilities(h, best[None])[0])
         lost = abs(float(self.utility[at].mean()) - value)
         unit = max(constants.utility_bound, 1e-300)
-        reached = constants.utility_in_response * reach
+        reached = constants.lipschitz_response * reach
         lines = [
             Bound.of("share of far forecasts, a block", KEY_LEMMA, share, allowed, 1.0),
             Bound.of("mean response, a block", FEEDBACK_LEMMA, drift, reach, 1.0),

@@ -121,21 +121,24 @@ def _examined(name: str, t: Transcript) -> _PlayFound:
         best = game.best_responses(h)
         share = float((np.linalg.norm(p - h, axis=1) >= far).mean())
         error = float(np.abs(here).max()) / rounds
-        reach = constants.response * (share * game.space.diameter + far)
+        reach = constants.lipschitz_best_response * (share * game.space.diameter + far)
         lost = abs(float(utility.mean() - game.principal_utilities(h, best)[0]))
         blocks.append(
             _BlockFound(
                 _ratio(share, 8.0 * math.sqrt(m) * binning.bins**2 / far * error),
                 _ratio(float(np.linalg.norm(y.mean(axis=0) - best[0])), reach),
-                _ratio(lost, constants.utility_in_response * reach),
+                _ratio(lost, constants.lipschitz_response * reach),
             )
         )
-    smooth = constants.utility_in_strategy + constants.utility_in_response * constants.response
+    smooth = (
+        constants.lipschitz_strategy
+        + constants.lipschitz_response * constants.lipschitz_best_response
+    )
     errors = float(np.abs(sums).max(axis=1).sum()) / t.rounds
     return _PlayFound(
         name,
         earned / t.rounds - solve(game).value,
-        constants.utility_in_strategy * math.sqrt(m) * errors + 2.0 * smooth * binning.spacing,
+        constants.lipschitz_strategy * math.sqrt(m) * errors + 2.0 * smooth * binning.spacing,
         tuple(blocks),
     )
 
@@ -200,9 +203,9 @@ def _reached(norms: float = math.sqrt(2)) -> float:
     h, p = 0.7 * best, best[None]
     excess = float(game.principal_utilities(h, game.best_responses(p))[0]) - solve(game).value
     c = game.constants
-    smooth = c.utility_in_strategy + c.utility_in_response * c.response
+    smooth = c.lipschitz_strategy + c.lipschitz_response * c.lipschitz_best_response
     errors = float(np.abs(binning.weights(p).T @ (h - p)).max(axis=1).sum())
-    return excess / (c.utility_in_strategy * norms * errors + 2.0 * smooth * binning.spacing)
+    return excess / (c.lipschitz_strategy * norms * errors + 2.0 * smooth * binning.spacing)
 
 
 def _worst_block(full: bool, lemma: str, note: str = "") -> Measured:

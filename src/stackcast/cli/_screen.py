@@ -57,9 +57,11 @@ def bar(*columns: Any, shown: bool) -> Progress:
 
 def complete_game(incomplete: str) -> list[str]:
     """Return the games of the catalogue that begin so, for the shell."""
-    from stackcast.games import catalogue, continuous_catalogue
+    from stackcast.games import list_games
 
-    return [name for name in (*catalogue(), *continuous_catalogue()) if name.startswith(incomplete)]
+    return [
+        name for name in (*list_games(), *list_games("continuous")) if name.startswith(incomplete)
+    ]
 
 
 def complete_principal(incomplete: str) -> list[str]:

@@ -137,7 +137,7 @@ def _audit_play(
     from stackcast.games import TieRule, load_game
 
     rule = None if ties is None else cast("TieRule", one_of("--ties", ties, ("lowest", "random")))
-    chosen = None if game is None else load_game(game)
+    chosen: Any = None if game is None else load_game(game)
     with compiling_said():
         transcript = read_transcript(path, chosen)
         if chosen is None and transcript.game is None:

@@ -30,15 +30,14 @@ def games(
     from stackcast.cli._screen import print_json, screen
     from stackcast.games import (
         SecurityGame,
-        catalogue,
-        continuous_catalogue,
         continuous_entry,
+        list_games,
         load_game,
     )
 
-    listed = [*catalogue(), *continuous_catalogue()] if name is None else [name]
-    continuous = [continuous_entry(entry) for entry in listed if entry in continuous_catalogue()]
-    chosen: list[Any] = [load_game(e) for e in listed if e not in continuous_catalogue()]
+    listed = [*list_games(), *list_games("continuous")] if name is None else [name]
+    continuous = [continuous_entry(entry) for entry in listed if entry in list_games("continuous")]
+    chosen: list[Any] = [load_game(e) for e in listed if e not in list_games("continuous")]
     if as_json:
         entries = [
             {

@@ -1,21 +1,32 @@
 """What is played: games and strategy spaces, their views, catalogue, generators and files."""
 
 from stackcast.games import generators
-from stackcast.games.assumption import AssumptionReport, check_assumption
-from stackcast.games.base import Game
-from stackcast.games.catalogue import (
-    DEFAULT_GAME,
-    catalogue,
-    continuous_catalogue,
-    continuous_entry,
+from stackcast.games.catalogue import DEFAULT_GAME, continuous_entry, list_games
+from stackcast.games.continuous import (
+    AssumptionReport,
+    Constants,
+    ContinuousAgentView,
+    ContinuousGame,
+    ContinuousPrincipalView,
+    check_assumption,
 )
-from stackcast.games.continuous import Constants, ContinuousGame
-from stackcast.games.continuous_sides import ContinuousAgentView, ContinuousPrincipalView
-from stackcast.games.families import quadratic_game, strategic_classification, strategic_score
-from stackcast.games.files import game_from_table, game_to_table, load_game, save_game
-from stackcast.games.finite import FiniteGame
-from stackcast.games.generators import GENERATORS, competing, uniform
-from stackcast.games.labelled import LabelledData, credit_data, give_me_some_credit
+from stackcast.games.families import (
+    LabelledData,
+    credit_data,
+    quadratic_game,
+    strategic_classification,
+    strategic_score,
+)
+from stackcast.games.files import AnyGame, game_from_table, game_to_table, load_game, save_game
+from stackcast.games.game import (
+    BEST_RESPONSE_TOLERANCE,
+    AgentView,
+    FiniteGame,
+    Game,
+    PrincipalView,
+    TieRule,
+)
+from stackcast.games.generators import GENERATORS, SECURITY_GENERATORS, competing, uniform
 from stackcast.games.security import SecurityGame
 from stackcast.games.spaces import (
     Ball,
@@ -25,13 +36,17 @@ from stackcast.games.spaces import (
     StrategySpace,
     drawn_actions,
 )
-from stackcast.games.views import BEST_RESPONSE_TOLERANCE, AgentView, PrincipalView, TieRule
+
+#: The former name of :func:`list_games`.
+catalogue = list_games
 
 __all__ = [
     "BEST_RESPONSE_TOLERANCE",
     "DEFAULT_GAME",
     "GENERATORS",
+    "SECURITY_GENERATORS",
     "AgentView",
+    "AnyGame",
     "AssumptionReport",
     "Ball",
     "Constants",
@@ -51,14 +66,13 @@ __all__ = [
     "catalogue",
     "check_assumption",
     "competing",
-    "continuous_catalogue",
     "continuous_entry",
     "credit_data",
     "drawn_actions",
     "game_from_table",
     "game_to_table",
     "generators",
-    "give_me_some_credit",
+    "list_games",
     "load_game",
     "quadratic_game",
     "save_game",

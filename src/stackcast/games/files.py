@@ -1,78 +1,126 @@
 """Games in files: JSON and TOML of our own, and Gambit's ``.nfg``.
 
 The keys of a JSON or TOML file are the arguments of :class:`FiniteGame` or of
-:class:`SecurityGame`, and optionally ``format = "stackcast-game-1"``; a continuous game has
-``family``, ``domain`` and ``parameters`` instead (:mod:`stackcast.games.continuous_files`). What is
-saved is loaded as an equal game, every float bit for bit. A file holds data only, and nothing in it
-is ever executed. Whatever is wrong with one is said in one sentence, an :class:`InputError` that
-names the file, the field, the expectation and the find.
+:class:`SecurityGame`, and optionally ``format = "stackcast-game-1"``. A continuous game has a
+``family``, its ``parameters`` and a ``domain`` instead. What is saved is loaded as an equal game,
+every float bit for bit. A file holds data only, and nothing in it is ever executed. Whatever is
+wrong with one is said in one sentence, an :class:`InputError` that names the file, the field, the
+expectation and the find.
 """
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import json
 import os
-import tomllib
-import uuid
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import tomli_w
 
-from stackcast._validation import InputError, shown
-from stackcast.games.base import Game
-from stackcast.games.catalogue import catalogue, catalogue_text, continuous_catalogue
-from stackcast.games.continuous import ContinuousGame
-from stackcast.games.continuous_files import (
-    continuous_from_table,
-    continuous_to_table,
-    is_continuous,
+from stackcast._files import from_json, from_toml, read_text, write_whole
+from stackcast._validation import InputError, one_of, shown, table_entries, whole_number
+from stackcast.games.catalogue import (
+    ContinuousName,
+    FiniteName,
+    SecurityName,
+    catalogue_text,
+    list_games,
 )
-from stackcast.games.finite import FiniteGame
+from stackcast.games.continuous import ContinuousGame
+from stackcast.games.families import (
+    LabelledData,
+    quadratic_game,
+    strategic_classification,
+    strategic_score,
+)
+from stackcast.games.game import FiniteGame, Game
 from stackcast.games.nfg import read_nfg, write_nfg
 from stackcast.games.security import SecurityGame
+from stackcast.games.spaces import Ball, Polytope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+
+    from stackcast.games.spaces import Domain
 
 FORMAT = "stackcast-game-1"
 
-_SHARED = ("name", "description", "source", "known_value", "constraints", "format")
+AnyGame = FiniteGame | SecurityGame | ContinuousGame
+G = TypeVar("G", bound=Game | ContinuousGame)
 
-
-class _Kind(NamedTuple):
-    """A kind of game in files: its own keys, what the required ones hold, and its class."""
-
-    required: tuple[str, ...]
-    optional: tuple[str, ...]
-    expected: str
-    build: Callable[..., Game]
-
-
-_FINITE = _Kind(
-    ("principal_payoffs", "agent_payoffs"),
-    ("principal_actions", "agent_actions"),
-    "a list of rows of numbers",
-    FiniteGame,
-)
-_SECURITY = _Kind(
-    (
-        "defender_covered",
-        "defender_uncovered",
-        "attacker_covered",
-        "attacker_uncovered",
-        "resources",
+_ROWS, _NUMBERS, _EACH = "a list of rows of numbers", "a list of numbers", "one number a target"
+_STORY = ("name", "description", "source", "known_value")
+#: Kinds of games in files: what the required keys hold, the optional keys, and the class.
+_KINDS: dict[type[Game], tuple[dict[str, str], tuple[str, ...]]] = {
+    FiniteGame: (
+        {"principal_payoffs": _ROWS, "agent_payoffs": _ROWS},
+        ("principal_actions", "agent_actions"),
     ),
-    ("targets",),
-    "one number a target, and the number of resources",
-    SecurityGame,
-)
+    SecurityGame: (
+        {
+            "defender_covered": _EACH,
+            "defender_uncovered": _EACH,
+            "attacker_covered": _EACH,
+            "attacker_uncovered": _EACH,
+            "resources": "a whole number",
+        },
+        ("targets",),
+    ),
+}
+#: Families of continuous games: what the required parameters hold, the optional ones, the maker.
+_FAMILIES: dict[str, tuple[dict[str, str], tuple[str, ...], Callable[..., ContinuousGame]]] = {
+    "quadratic": (
+        {
+            "target": _NUMBERS,
+            "response_weight": _NUMBERS,
+            "interaction": _ROWS,
+            "offset": _NUMBERS,
+            "reaction": _ROWS,
+        },
+        ("base",),
+        quadratic_game,
+    ),
+    "strategic-score": (
+        {"features": _NUMBERS, "reference": _NUMBERS},
+        ("cost", "regularisation", "base", "feature_names"),
+        strategic_score,
+    ),
+    "strategic-classification": (
+        {"data": "a table that names or holds the data", "changeable": "a list of names"},
+        ("cost",),
+        strategic_classification,
+    ),
+}
+#: Domains of continuous games: what the keys hold, and the maker.
+_DOMAINS: dict[str, tuple[dict[str, str], Callable[..., Domain]]] = {
+    "ball": (
+        {"dimension": "a whole number", "radius": "a number"},
+        lambda dimension, radius: Ball(whole_number("dimension", dimension, at_least=1), radius),
+    ),
+    "box": ({"low": _NUMBERS, "high": _NUMBERS}, Polytope.box),
+    "polytope": (
+        {"rows": _ROWS, "bounds": _NUMBERS},
+        lambda rows, bounds: Polytope(rows, bounds),
+    ),
+}
 
 
-def load_game(name_or_path: str | os.PathLike[str]) -> Game:
+@overload
+def load_game(name_or_path: FiniteName) -> FiniteGame: ...
+@overload
+def load_game(name_or_path: SecurityName) -> SecurityGame: ...
+@overload
+def load_game(name_or_path: ContinuousName) -> ContinuousGame: ...
+@overload
+def load_game(name_or_path: str | os.PathLike[str]) -> AnyGame: ...
+@overload
+def load_game(name_or_path: str | os.PathLike[str], kind: type[G]) -> G: ...
+
+
+def load_game(
+    name_or_path: str | os.PathLike[str], kind: type[Any] | None = None
+) -> Game | ContinuousGame:
     """Return a game of the catalogue, or the game in a file.
 
     Parameters
@@ -80,16 +128,21 @@ def load_game(name_or_path: str | os.PathLike[str]) -> Game:
     name_or_path : str or path
         A plain word is a name of the catalogue; whatever has a suffix or a folder in it is a file,
         whose suffix (``.json``, ``.toml`` or ``.nfg``) says the format.
+    kind : class, optional
+        The class that is wanted: :class:`FiniteGame`, :class:`SecurityGame`, :class:`Game` for
+        either, or :class:`ContinuousGame`. By default any.
 
     Raises
     ------
     InputError
-        If there is no such game, or the file is not one.
+        If there is no such game, the file is not one, or the game is of another kind.
 
     Examples
     --------
     >>> load_game("textbook-commitment").known_value
     2.5
+    >>> load_game("textbook-commitment", FiniteGame).principal_payoffs.shape
+    (2, 2)
     >>> load_game("textbook")
     Traceback (most recent call last):
     ...
@@ -98,30 +151,21 @@ def load_game(name_or_path: str | os.PathLike[str]) -> Game:
     """
     if not isinstance(name_or_path, str | os.PathLike):
         raise InputError("game", "a name from the catalogue or a file", shown(name_or_path))
-    path = Path(name_or_path)
-    if isinstance(name_or_path, str) and _is_word(name_or_path):
-        known = (*catalogue(), *continuous_catalogue())
-        if name_or_path in known:
-            return _read(f"catalogue game {name_or_path!r}", ".toml", catalogue_text(name_or_path))
-        close = difflib.get_close_matches(name_or_path.lower(), known, n=1, cutoff=0.5)
-        hint = f" (perhaps {close[0]!r})" if close else ""
-        raise InputError(
-            "game",
-            f"a name from the catalogue{hint} or a .json, .toml or .nfg file",
-            shown(name_or_path),
-        )
-    suffix = _known_suffix(path)
-    try:
-        content = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}",
-            "text in UTF-8",
-            f"the byte {error.object[error.start]:#04x} at position {error.start}",
-        ) from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}", "a file that can be read", _reason(error)) from None
-    return _read(f"{path}", suffix, content)
+    place = name_or_path
+    if isinstance(place, str) and _is_word(place):
+        known = (*list_games(), *list_games("continuous"))
+        if place not in known:
+            close = difflib.get_close_matches(place.lower(), known, n=1, cutoff=0.5)
+            hint = f" (perhaps {close[0]!r})" if close else ""
+            expected = f"a name from the catalogue{hint} or a .json, .toml or .nfg file"
+            raise InputError("game", expected, shown(place))
+        game = _read(f"catalogue game {place!r}", ".toml", catalogue_text(place))
+    else:
+        suffix = _known_suffix(Path(place))
+        game = _read(os.fspath(place), suffix, read_text(place))
+    if kind is not None and not isinstance(game, kind):
+        raise InputError("game", f"a {kind.__name__}", f"a {type(game).__name__}, {game.name!r}")
+    return game
 
 
 def save_game(game: Game | ContinuousGame, path: str | os.PathLike[str]) -> None:
@@ -144,210 +188,131 @@ def save_game(game: Game | ContinuousGame, path: str | os.PathLike[str]) -> None
         raise InputError("game", "a game", shown(game))
     if not isinstance(path, str | os.PathLike):
         raise InputError("path", "a file", shown(path))
-    place = Path(path)
-    suffix = _known_suffix(place)
+    suffix = _known_suffix(Path(path))
     try:
-        content = _written(game, suffix)
+        if suffix == ".nfg":
+            content = write_nfg(game)
+        else:
+            content = (_json if suffix == ".json" else _toml)(game_to_table(game))
     except InputError as error:
-        raise error.inside(f"{place}") from None
-    try:
-        _write_whole(place, content.encode())
-    except (OSError, ValueError) as error:
-        raise InputError(f"{place}", "a file that can be written", _reason(error)) from None
+        raise error.inside(os.fspath(path)) from None
+    write_whole(path, content.encode())
 
 
 def _is_word(name: str) -> bool:
-    return not Path(name).suffix and not any(
-        mark in name for mark in {"/", os.sep, os.altsep or "/"}
-    )
+    return not Path(name).suffix and not {"/", os.sep, os.altsep or "/"} & set(name)
 
 
 def _known_suffix(path: Path) -> str:
     suffix = path.suffix.lower()
-    if suffix not in _FORMATS:
-        raise InputError(
-            f"{path}",
-            "a file name that ends in .json, .toml or .nfg",
-            f"the ending {path.suffix}" if path.suffix else "no ending",
-        )
+    if suffix not in (".json", ".toml", ".nfg"):
+        found = f"the ending {path.suffix}" if path.suffix else "no ending"
+        raise InputError(f"{path}", "a file name that ends in .json, .toml or .nfg", found)
     return suffix
 
 
-def _reason(error: OSError | ValueError) -> str:
-    reason = error.strerror if isinstance(error, OSError) else str(error)
-    return (reason or type(error).__name__).lower()
-
-
-def _write_whole(place: Path, content: bytes) -> None:
-    target = Path(os.path.realpath(place))  # a link stays a link
-    draft = target.with_name(f".{uuid.uuid4().hex}.tmp")
-    try:
-        with draft.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        raise
-
-
-def _read(place: str, suffix: str, content: str) -> Game:
+def _read(place: str, suffix: str, content: str) -> AnyGame:
     try:
         if not content.strip():
             raise InputError("file", "a game", "an empty file")
-        return _FORMATS[suffix].read(content)
+        if suffix == ".nfg":
+            return read_nfg(content)
+        return game_from_table((from_json if suffix == ".json" else from_toml)(content))
     except InputError as error:
         raise error.inside(place) from None
     except RecursionError:
-        raise InputError(
-            place, "a table of lists of numbers", "too many levels of nesting"
-        ) from None
+        found = "too many levels of nesting"
+        raise InputError(place, "a table of lists of numbers", found) from None
 
 
-def _read_json(content: str) -> Game:
-    try:
-        table = json.loads(
-            content, object_pairs_hook=_distinct_keys, parse_constant=_no_constant, parse_int=_whole
-        )
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"line {error.lineno}, column {error.colno}", "JSON", f"a mistake ({error.msg.lower()})"
-        ) from None
-    return game_from_table(table)
-
-
-def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in table:
-            raise InputError(f"key {shown(key)}", "every key once", "it twice")
-        table[key] = value
-    return table
-
-
-def _no_constant(word: str) -> NoReturn:
-    raise InputError("numbers", "finite numbers", word)
-
-
-def _whole(digits: str) -> float | int:
-    # Python refuses to convert very long integers; as a float such a number is infinite.
-    return int(digits) if len(digits) < 400 else float(digits)
-
-
-def _read_toml(content: str) -> Game:
-    try:
-        table = tomllib.loads(content)
-    except ValueError as error:  # also what an integer of thousands of digits raises
-        found = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "too long an integer"
-        raise InputError("text", "TOML", f"a mistake ({found.lower()})") from None
-    return game_from_table(table)
-
-
-def game_from_table(table: object) -> Game:
+def game_from_table(table: object) -> AnyGame:
     """Return the game of a table as it stands in a file; refuse anything else."""
     if not isinstance(table, dict):
-        keys = ", ".join(_FINITE.required)
+        keys = ", ".join(_KINDS[FiniteGame][0])
         raise InputError("game", f"a table with the keys {keys}", shown(table))
-    if is_continuous(table):
-        fields = dict(table)
-        if fields.pop("format", FORMAT) != FORMAT:
-            raise InputError("format", repr(FORMAT), shown(table["format"]))
-        return cast("Any", continuous_from_table(fields))
-    kind = _SECURITY if set(_SECURITY.required + _SECURITY.optional) & set(table) else _FINITE
-    known = kind.required + kind.optional + _SHARED
-    for key in table:
-        if key not in known:
-            close = difflib.get_close_matches(key, known, n=1)
-            expected = f"{close[0]!r}" if close else ", ".join(known)
-            raise InputError("keys", expected, shown(key))
-    for key in kind.required:
-        if key not in table:
-            raise InputError(key, kind.expected, "no such key")
-    fields = dict(table)
-    if fields.pop("format", FORMAT) != FORMAT:
+    if table.get("format", FORMAT) != FORMAT:
         raise InputError("format", repr(FORMAT), shown(table["format"]))
-    return kind.build(**fields)
+    if "family" in table:
+        return _continuous(table)
+    needed, optional = _KINDS[SecurityGame]
+    kind: type[FiniteGame | SecurityGame] = SecurityGame
+    if not set(table) & {*needed, *optional}:
+        kind, (needed, optional) = FiniteGame, _KINDS[FiniteGame]
+    entries = table_entries("", table, needed, (*optional, *_STORY, "constraints", "format"))
+    entries.pop("format", None)
+    return kind(**entries)
+
+
+def _continuous(table: dict[str, Any]) -> ContinuousGame:
+    needed, optional, make = _FAMILIES[one_of("family", table["family"], tuple(_FAMILIES))]
+    parts = {"family": "a word", "parameters": "a table with " + ", ".join(needed)}
+    entries = table_entries("", table, {**parts, "domain": "a table"}, (*_STORY, "format"))
+    parameters = table_entries("parameters", entries["parameters"], needed, optional)
+    if "data" in parameters:
+        parameters["data"] = LabelledData.from_table("parameters, data", parameters["data"])
+    domain = _domain(entries["domain"])
+    return make(domain, **parameters, **{key: entries[key] for key in _STORY if key in entries})
+
+
+def _domain(table: object) -> Domain:
+    kind = table.get("kind") if isinstance(table, dict) else None
+    if not isinstance(kind, str) or kind not in _DOMAINS:
+        raise InputError("domain", "a table with kind 'ball', 'box' or 'polytope'", shown(table))
+    keys, make = _DOMAINS[kind]
+    entries = table_entries("domain", table, {"kind": "a word", **keys})
+    del entries["kind"]
+    try:
+        return make(**entries)
+    except InputError as error:
+        raise error.inside("domain") from None
 
 
 def game_to_table(game: Game | ContinuousGame) -> dict[str, Any]:
     """Return the table that stands for a game in a file: numbers, texts, lists and tables."""
+    table = {"format": FORMAT, **{key: getattr(game, key) for key in _STORY}}
+    table = {key: value for key, value in table.items() if value not in ("", None)}
     if isinstance(game, ContinuousGame):
-        return {"format": FORMAT, **continuous_to_table(game)}
-    table = {**_header(game), **_payoffs(game)}
+        if game.family is None:
+            raise InputError(
+                "game", "a game of a family, which a file can hold", "one of functions"
+            )
+        parts = {"domain": game.space.to_table(), "parameters": dict(game.family.parameters)}
+        return {**table, "family": game.family.name, **parts}
+    if isinstance(game, SecurityGame):
+        table |= {"targets": list(game.targets), "resources": game.resources}
+    else:
+        table |= {
+            "principal_actions": list(game.principal_actions),
+            "agent_actions": list(game.agent_actions),
+        }
+    payoffs = [key for key in _KINDS[type(game)][0] if key != "resources"]
+    table |= {key: getattr(game, key).tolist() for key in payoffs}
     if game.constraints:
         table["constraints"] = [constraint.to_table() for constraint in game.constraints]
     return table
 
 
-def _header(game: Game) -> dict[str, Any]:
-    """Return the entries of the file but for the payoffs; what is at its default is left out."""
-    texts = {"name": game.name, "description": game.description, "source": game.source}
-    table: dict[str, Any] = {"format": FORMAT, **{key: text for key, text in texts.items() if text}}
-    if game.known_value is not None:
-        table["known_value"] = game.known_value
-    if isinstance(game, SecurityGame):
-        table["targets"] = list(game.targets)
-        table["resources"] = game.resources
-    else:
-        table["principal_actions"] = list(game.principal_actions)
-        table["agent_actions"] = list(game.agent_actions)
-    return table
+def _json(table: dict[str, Any]) -> str:
+    """Return the text of a JSON file, matrices row by row."""
+
+    def lines(value: Any) -> str:
+        if isinstance(value, list) and value and isinstance(value[0], list):
+            return "[\n" + ",\n".join(f"    {json.dumps(row)}" for row in value) + "\n  ]"
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+    entries = (f'  "{key}": {lines(value)}' for key, value in table.items())
+    return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
-def _payoffs(game: Game) -> dict[str, list[Any]]:
-    kind = _SECURITY if isinstance(game, SecurityGame) else _FINITE
-    return {key: getattr(game, key).tolist() for key in kind.required if key != "resources"}
-
-
-def _payoff_lines(game: Game) -> dict[str, str]:
-    """Return payoffs, matrices row by row, in the notation that JSON and TOML share."""
-    return {
-        key: repr(payoffs)
-        if isinstance(payoffs[0], float)
-        else "[\n" + ",\n".join(f"    {row!r}" for row in payoffs) + "\n  ]"
-        for key, payoffs in _payoffs(game).items()
-    }
-
-
-def _written(game: Game | ContinuousGame, suffix: str) -> str:
-    if isinstance(game, Game):
-        return _FORMATS[suffix].write(game)
-    if suffix == ".nfg":
-        raise InputError("format", ".json or .toml for a continuous game", suffix)
-    table = game_to_table(game)
-    if suffix == ".toml":
-        return tomli_w.dumps(table)
-    return json.dumps(table, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _write_json(game: Game) -> str:
-    entries = {key: json.dumps(value, ensure_ascii=False) for key, value in _header(game).items()}
-    entries |= _payoff_lines(game)
-    if game.constraints:
-        tables = [c.to_table() for c in game.constraints]
-        entries["constraints"] = json.dumps(tables, ensure_ascii=False)
-    return "{\n" + ",\n".join(f'  "{key}": {text}' for key, text in entries.items()) + "\n}\n"
-
-
-def _write_toml(game: Game) -> str:
-    text = tomli_w.dumps(_header(game))
-    text += "".join(f"{key} = {lines}\n" for key, lines in _payoff_lines(game).items())
-    if game.constraints:
-        text += "\n" + tomli_w.dumps({"constraints": [c.to_table() for c in game.constraints]})
+def _toml(table: dict[str, Any]) -> str:
+    """Return the text of a TOML file, matrices row by row."""
+    text = ""
+    for key, value in table.items():
+        if isinstance(value, list) and value and isinstance(value[0], list):
+            rows = ",\n".join(f"    {row!r}" for row in value)
+            text += f"{key} = [\n{rows}\n  ]\n"
+        elif isinstance(value, list) and value and isinstance(value[0], float):
+            text += f"{key} = {value!r}\n"
+        else:
+            text += ("\n" if key == "constraints" else "") + tomli_w.dumps({key: value})
     return text
-
-
-class _Format(NamedTuple):
-    read: Callable[[str], Game]
-    write: Callable[[Game], str]
-
-
-_FORMATS: Mapping[str, _Format] = MappingProxyType(
-    {
-        ".json": _Format(_read_json, _write_json),
-        ".toml": _Format(_read_toml, _write_toml),
-        ".nfg": _Format(read_nfg, write_nfg),
-    }
-)

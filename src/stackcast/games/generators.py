@@ -13,7 +13,7 @@ import numpy as np
 
 from stackcast._random import stream
 from stackcast._validation import real_number, whole_number
-from stackcast.games.finite import FiniteGame
+from stackcast.games.game import FiniteGame
 from stackcast.games.security import SecurityGame
 
 if TYPE_CHECKING:

@@ -6,8 +6,13 @@ list of outcomes and the outcome of each cell. The first player's strategies var
 pays nothing to anybody; ``\"`` is the only escape in a text. The first player is the principal.
 
 We write the payoff version with names. The title is the game's name; the comment holds its
-description and, as paragraphs of their own at the end, its source and known value. A constraint
-has no place in the format, nor has a text that ends in a backslash: such games are refused.
+description, its source and known value, and is read as the description. A constraint has no place
+in the format, nor has a text that ends in a backslash: such games are refused.
+
+References
+----------
+R. Savani and T. L. Turocy, Gambit: The package for computation in game theory,
+www.gambit-project.org.
 """
 
 from __future__ import annotations
@@ -18,12 +23,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stackcast._validation import InputError, distinct_names, real_number, shown
-from stackcast.games.finite import FiniteGame
+from stackcast._validation import InputError, distinct_names, shown
+from stackcast.games.game import FiniteGame
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
-    from stackcast.games.base import Game
+    from stackcast.games.continuous import ContinuousGame
+    from stackcast.games.game import Game
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -35,12 +41,6 @@ _TOKEN = re.compile(
 )
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _RATIONAL = re.compile(r"([+-]?[0-9]{1,4000})/([0-9]{1,4000})")
-_COMMENT = re.compile(
-    r"(?P<description>.*?)"
-    r"(?:\n\nSource: (?P<source>.+?))?"
-    rf"(?:\n\nKnown value: (?P<value>{_DECIMAL.pattern}))?",
-    re.DOTALL,
-)
 
 
 def read_nfg(content: str) -> FiniteGame:
@@ -69,13 +69,12 @@ def read_nfg(content: str) -> FiniteGame:
     cells = _outcome_cells(tokens) if tokens.next.text == "{" else _payoff_cells(tokens)
     if cells.shape[0] != m * k:
         raise InputError("body", f"{m * k} cells for {m}×{k} strategies", f"{cells.shape[0]}")
-    description, source, known_value = _split_comment(comment)
     for player, given in zip(players, labels, strict=True):
         if given is not None and len(set(given)) < len(given):
             named = distinct_names(given)
             new = ", ".join(shown(b) for a, b in zip(given, named, strict=True) if a != b)
             note = f"The file gives {player} strategies of the same name; renamed: {new}."
-            description = f"{description}\n\n{note}".lstrip()
+            comment = f"{comment}\n\n{note}".lstrip()
             given[:] = named
     return FiniteGame(
         cells[:, 0].reshape(k, m).T,
@@ -83,21 +82,22 @@ def read_nfg(content: str) -> FiniteGame:
         labels[0],
         labels[1],
         name=title,
-        description=description,
-        source=source,
-        known_value=known_value,
+        description=comment,
     )
 
 
-def write_nfg(game: Game) -> str:
-    """Return the text of the ``.nfg`` file for ``game``, from which `read_nfg` gets it back."""
+def write_nfg(game: Game | ContinuousGame) -> str:
+    """Return the text of the ``.nfg`` file for ``game``, its payoffs bit for bit."""
     if not isinstance(game, FiniteGame):
-        expected = "a finite game, because an .nfg file cannot hold another (see to_finite)"
+        expected = "a finite game: an .nfg file holds no other (see SecurityGame.to_finite)"
         raise InputError("game", expected, shown(game))
     if game.constraints:
         raise InputError(
             "constraints", "none, because an .nfg file cannot hold them", f"{len(game.constraints)}"
         )
+    comment = [game.description, f"Source: {game.source}" if game.source else ""]
+    if game.known_value is not None:
+        comment.append(f"Known value: {game.known_value!r}")
     lines = [
         f"NFG 1 R {_quoted('name', game.name)} {{ {_quoted('player', 'Principal')} "
         f"{_quoted('player', 'Agent')} }}",
@@ -105,7 +105,7 @@ def write_nfg(game: Game) -> str:
         "{ { " + " ".join(_quoted("principal_actions", a) for a in game.principal_actions) + " }",
         "  { " + " ".join(_quoted("agent_actions", a) for a in game.agent_actions) + " }",
         "}",
-        _quoted("description", _joined_comment(game)),
+        _quoted("description", "\n\n".join(part for part in comment if part)),
         "",
     ]
     pairs = np.stack([game.principal_payoffs, game.agent_payoffs], axis=2)
@@ -253,27 +253,3 @@ def _quoted(field: str, text: str) -> str:
             field, "a text that an .nfg file can hold", f"{shown(text)}, which ends in a backslash"
         )
     return '"' + text.replace('"', '\\"') + '"'
-
-
-def _joined_comment(game: FiniteGame) -> str:
-    comment = game.description
-    if game.source:
-        comment += f"\n\nSource: {game.source}"
-    if game.known_value is not None:
-        comment += f"\n\nKnown value: {game.known_value!r}"
-    if _split_comment(comment) != (game.description, game.source, game.known_value):
-        raise InputError(
-            "description and source",
-            "texts without paragraphs that start with 'Source:' or 'Known value:'",
-            "such a paragraph",
-        )
-    return comment
-
-
-def _split_comment(comment: str) -> tuple[str, str, float | None]:
-    match = _COMMENT.fullmatch(comment)
-    if match is None:  # unreachable: the description alone matches every text
-        return comment, "", None
-    value = match["value"]
-    known_value = None if value is None else real_number("known_value", float(value))
-    return match["description"], match["source"] or "", known_value

@@ -12,12 +12,17 @@ the resources, and :meth:`SecurityGame.draw_schedules` places them when the day 
 
 The defender is the principal, the attacker the agent, and targets are both the coordinates of a
 strategy and the agent's actions.
+
+References
+----------
+C. Kiekintveld, M. Jain, J. Tsai, J. Pita, F. Ordóñez and M. Tambe, Computing optimal randomized
+resource allocations for massive security games, AAMAS 2009; J. Tsai, Z. Yin, J. Kwak, D. Kempe,
+C. Kiekintveld and M. Tambe, Urban security: game-theoretic resource allocation in networked
+physical domains, AAAI 2010 (comb sampling).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from functools import cached_property
 from itertools import combinations
@@ -27,16 +32,13 @@ import numpy as np
 
 from stackcast._random import stream
 from stackcast._validation import InputError, names, real_vector, whole_number
-from stackcast.games.base import Game, printable, to_unit
-from stackcast.games.finite import FiniteGame
-from stackcast.games.spaces import Constraint, StrategySpace
-from stackcast.games.views import AgentView, PrincipalView
+from stackcast.games.game import AgentView, FiniteGame, Game, PrincipalView, few, to_unit
+from stackcast.games.spaces import Constraint, Polytope, drawn_actions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import numpy.typing as npt
-    from rich.table import Table
 
     from stackcast._validation import FloatArray
 
@@ -79,6 +81,13 @@ class SecurityGame(Game):
     array([0.6, 0.4])
     """
 
+    defender_covered: FloatArray
+    defender_uncovered: FloatArray
+    attacker_covered: FloatArray
+    attacker_uncovered: FloatArray
+    resources: int
+    targets: tuple[str, ...]
+
     def __init__(
         self,
         defender_covered: npt.ArrayLike,
@@ -94,22 +103,21 @@ class SecurityGame(Game):
         known_value: float | None = None,
         constraints: Iterable[Constraint | Mapping[str, Any]] = (),
     ) -> None:
-        self._defender_covered = real_vector("defender_covered", defender_covered)
-        n = len(self._defender_covered)
-        self._defender_uncovered = real_vector("defender_uncovered", defender_uncovered, n)
-        self._attacker_covered = real_vector("attacker_covered", attacker_covered, n)
-        self._attacker_uncovered = real_vector("attacker_uncovered", attacker_uncovered, n)
-        self._targets = names("targets", targets, n, "target")
-        self._resources = whole_number("resources", resources, at_least=1)
-        if self._resources > n:
-            found = f"{self._resources} for {n} target{'s' if n > 1 else ''}"
+        self.defender_covered = real_vector("defender_covered", defender_covered)
+        n = len(self.defender_covered)
+        self.defender_uncovered = real_vector("defender_uncovered", defender_uncovered, n)
+        self.attacker_covered = real_vector("attacker_covered", attacker_covered, n)
+        self.attacker_uncovered = real_vector("attacker_uncovered", attacker_uncovered, n)
+        self.targets = names("targets", targets, n, "target")
+        self.resources = whole_number("resources", resources, at_least=1)
+        if self.resources > n:
+            found = f"{self.resources} for {n} target{'s' if n > 1 else ''}"
             raise InputError("resources", "no more resources than targets", found)
         defender, attacker = self._payoffs()[:2], self._payoffs()[2:]
         self._require_order("defender_covered", *defender)
         self._require_order("attacker_uncovered", *reversed(attacker))
-        super().__init__(name, description, source, known_value, constraints)
-        if self._constraints:
-            _ = self.space  # says whether any coverage satisfies them
+        self.principal_actions = self.agent_actions = self.targets
+        self._describe(name, description, source, known_value, constraints)
 
     def _require_order(self, field: str, higher: FloatArray, lower: FloatArray) -> None:
         """Refuse payoffs for which covering a target turns the game on its head."""
@@ -117,92 +125,43 @@ class SecurityGame(Game):
             t = int(np.argmax(higher < lower))
             state = "uncovered" if field == "defender_covered" else "covered"
             raise InputError(
-                f"{field}, target {self._targets[t]!r}",
+                f"{field}, target {self.targets[t]!r}",
                 f"at least the {state} payoff, {lower[t]:g}",
                 f"{higher[t]:g}",
             )
 
-    @property
-    def defender_covered(self) -> FloatArray:
-        """The defender's payoffs of attacks on covered targets."""
-        return self._defender_covered
-
-    @property
-    def defender_uncovered(self) -> FloatArray:
-        """The defender's payoffs of attacks on uncovered targets."""
-        return self._defender_uncovered
-
-    @property
-    def attacker_covered(self) -> FloatArray:
-        """The attacker's payoffs of attacks on covered targets."""
-        return self._attacker_covered
-
-    @property
-    def attacker_uncovered(self) -> FloatArray:
-        """The attacker's payoffs of attacks on uncovered targets."""
-        return self._attacker_uncovered
-
-    @property
-    def resources(self) -> int:
-        """How many targets can be covered at once."""
-        return self._resources
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """The names of the targets."""
-        return self._targets
-
-    @property
-    def principal_actions(self) -> tuple[str, ...]:
-        """The targets that the defender covers."""
-        return self._targets
-
-    @property
-    def agent_actions(self) -> tuple[str, ...]:
-        """The targets that the attacker may attack."""
-        return self._targets
-
     @cached_property
-    def space(self) -> StrategySpace:
+    def space(self) -> Polytope:
         """The defender's strategy space: coverage, cut by the constraints."""
-        return StrategySpace.coverage(self._targets, self._resources, self._constraints)
+        return Polytope.coverage(self.targets, self.resources, self.constraints)
 
     @cached_property
     def fingerprint(self) -> str:
         """A hash of all that determines play: payoffs, resources, targets, constraints."""
-        words = [
-            "security",
-            list(self._targets),
-            self._resources,
-            [c.to_table() for c in self._constraints],
-        ]
-        digest = hashlib.sha256(json.dumps(words, sort_keys=True).encode())
-        for payoffs in self._payoffs():
-            digest.update(payoffs.astype("<f8").tobytes())
-        return digest.hexdigest()[:32]
+        return self._hash(["security", list(self.targets), self.resources], *self._payoffs())
 
     @cached_property
     def principal_view(self) -> PrincipalView:
         """What a defender may know of this game."""
-        return self._side(PrincipalView, self._defender_covered, self._defender_uncovered)
+        return self._side(PrincipalView, self.defender_covered, self.defender_uncovered)
 
     @cached_property
     def agent_view(self) -> AgentView:
         """What an attacker may know of this game."""
-        return self._side(AgentView, self._attacker_covered, self._attacker_uncovered)
+        return self._side(AgentView, self.attacker_covered, self.attacker_uncovered)
 
     def _side(self, view: type[V], covered: FloatArray, uncovered: FloatArray) -> V:
         payoffs = np.diag(covered - uncovered)
         payoffs.flags.writeable = False
-        both = self._targets, self._targets, self.space, self.fingerprint
+        both = self.targets, self.targets, self.space, self.fingerprint
         return view(payoffs, uncovered, *both)
 
     def _payoffs(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         return (
-            self._defender_covered,
-            self._defender_uncovered,
-            self._attacker_covered,
-            self._attacker_uncovered,
+            self.defender_covered,
+            self.defender_uncovered,
+            self.attacker_covered,
+            self.attacker_uncovered,
         )
 
     def draw_schedules(
@@ -227,8 +186,6 @@ class SecurityGame(Game):
         -------
         array of bool, shape (days, n)
         """
-        from stackcast.games.spaces import drawn_actions
-
         c = np.clip(self.space.check("coverage", coverage), 0.0, 1.0)
         days = whole_number("days", days, at_least=1)
         uniforms = stream(seed, "games", "schedules").random(days)
@@ -240,7 +197,7 @@ class SecurityGame(Game):
 
         For small games only: a cross-check, and a way to Gambit's files.
         """
-        n, r = len(self._targets), self._resources
+        n, r = len(self.targets), self.resources
         count = sum(math.comb(n, size) for size in range(r + 1))
         if count > _MOST_SCHEDULES:
             expected = f"a game of at most {_MOST_SCHEDULES:,} schedules"
@@ -249,8 +206,8 @@ class SecurityGame(Game):
         covered = np.zeros((len(sets), n))
         for row, chosen in zip(covered, sets, strict=True):
             row[list(chosen)] = 1.0
-        labels = [" + ".join(self._targets[t] for t in chosen) or "nothing" for chosen in sets]
-        position = {target: t for t, target in enumerate(self._targets)}
+        labels = [" + ".join(self.targets[t] for t in chosen) or "nothing" for chosen in sets]
+        position = {target: t for t, target in enumerate(self.targets)}
         constraints = [
             Constraint(
                 {
@@ -261,61 +218,37 @@ class SecurityGame(Game):
                 c.at_most,
                 c.name,
             )
-            for c in self._constraints
+            for c in self.constraints
         ]
-        defender = covered * self._defender_covered + (1 - covered) * self._defender_uncovered
-        attacker = covered * self._attacker_covered + (1 - covered) * self._attacker_uncovered
+        defender = covered * self.defender_covered + (1 - covered) * self.defender_uncovered
+        attacker = covered * self.attacker_covered + (1 - covered) * self.attacker_uncovered
         return FiniteGame(
             defender,
             attacker,
             labels,
-            self._targets,
-            name=self._name,
-            description=self._description,
-            source=self._source,
-            known_value=self._known_value,
-            constraints=constraints,
+            self.targets,
+            known_value=self.known_value,
+            **{**self._story, "constraints": constraints},
         )
 
     def normalised(self) -> SecurityGame:
         """Return the game in units in which both sides' payoffs span [0, 1]."""
-        defender = np.concatenate([self._defender_covered, self._defender_uncovered])
-        attacker = np.concatenate([self._attacker_covered, self._attacker_uncovered])
-        known = self._known_value
+        defender = np.concatenate([self.defender_covered, self.defender_uncovered])
+        attacker = np.concatenate([self.attacker_covered, self.attacker_uncovered])
+        known = self.known_value
         return SecurityGame(
-            to_unit(self._defender_covered, defender),
-            to_unit(self._defender_uncovered, defender),
-            to_unit(self._attacker_covered, attacker),
-            to_unit(self._attacker_uncovered, attacker),
-            self._resources,
-            self._targets,
-            name=self._name,
-            description=self._description,
-            source=self._source,
+            to_unit(self.defender_covered, defender),
+            to_unit(self.defender_uncovered, defender),
+            to_unit(self.attacker_covered, attacker),
+            to_unit(self.attacker_uncovered, attacker),
+            self.resources,
+            self.targets,
             known_value=None if known is None else float(to_unit(np.array(known), defender)),
-            constraints=self._constraints,
+            **self._story,
         )
 
     def __repr__(self) -> str:
-        n, r = len(self._targets), self._resources
-        shown = self._targets if n <= 4 else (*self._targets[:3], "…")
-        label = f"{self._name!r}, " if self._name else ""
+        n, r = len(self.targets), self.resources
+        label = f"{self.name!r}, " if self.name else ""
         size = f"{n} target{'s' * (n > 1)}, {r} resource{'s' * (r > 1)}"
-        return f"SecurityGame({label}{size}: {', '.join(map(printable, shown))})"
-
-    def __rich__(self) -> Table:
-        """Return the table that Rich prints: both sides' payoffs of every target."""
-        from rich.table import Table
-        from rich.text import Text
-
-        title = Text(printable(self._name)) if self._name else None
-        caption = f"{self._resources} resource{'s' * (self._resources > 1)}"
-        table = Table(title=title, caption=caption)
-        table.add_column("target", style="bold")
-        for side in ("defender", "attacker"):
-            table.add_column(f"{side}, covered", justify="right")
-            table.add_column("uncovered", justify="right")
-        for t, target in enumerate(self._targets):
-            payoffs = (f"{vector[t]:.4g}" for vector in self._payoffs())
-            table.add_row(Text(printable(target)), *payoffs)
-        return table
+        return f"SecurityGame({label}{size}: {few(self.targets)})"

@@ -38,6 +38,7 @@ from stackcast.report.style import (
     rendered,
     write_files,
 )
+from stackcast.solvers import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from stackcast.claims import Finding
     from stackcast.games import Game
     from stackcast.protocol import Recommendation, Transcript
-    from stackcast.solvers import ContinuousSolution, Solution
+    from stackcast.solvers import ContinuousSolution
 
     Drawing = tuple[Callable[[Any], Any], tuple[float, float], int]
 
@@ -211,7 +212,7 @@ class Played:
         The game that was played.
     transcript, audit : Transcript, Audit or ContinuousAudit
         What happened, and what it proves.
-    solution : Solution or None
+    solution : Solution, ContinuousSolution or None
         The optimal commitment of the one-shot game.
     result : Recommendation
         What the principal would commit to at the end.
@@ -224,7 +225,7 @@ class Played:
     game: Any
     transcript: Transcript
     audit: Audit | ContinuousAudit
-    solution: Solution | None
+    solution: Solution | ContinuousSolution | None
     result: Recommendation
     asked_rounds: int
     command: str = ""
@@ -391,12 +392,13 @@ def play_figures(played: Played) -> dict[str, tuple[str, bytes]]:
     }
     if isinstance(game, ContinuousGame):
         draw["path"] = (lambda ax: draw_path(t, game, solution, ax), (8.0, 4.2), 1)
-    elif isinstance(game, SecurityGame) and solution is not None:
+    elif isinstance(game, SecurityGame) and isinstance(solution, Solution):
         learned = played.result.strategy
         coverage = partial(draw_coverage, game, solution, learned, t)
         draw["coverage"] = (coverage, (8.0, 4.2), 1)
     else:
-        draw["strategies"] = (partial(draw_strategies, t, game, solution), (8.0, 4.8), 1)
+        best = solution if isinstance(solution, Solution) else None
+        draw["strategies"] = (partial(draw_strategies, t, game, best), (8.0, 4.8), 1)
     if audit.calibration is not None:
         draw["calibration"] = (partial(draw_profile, audit.calibration.profile), (8.0, 4.2), 1)
     if played.classification is not None:

@@ -183,8 +183,9 @@ def _payoffs(game: Any) -> RenderableType:
             f"{visible(repr(game))}\n"
             f"commitment: {', '.join(map(name_of, game.principal_features))}\n"
             f"response: {', '.join(map(name_of, game.response_features))}\n"
-            f"L₁ {c.utility_in_strategy:.4g}, L₂ {c.utility_in_response:.4g}, "
-            f"W_P {c.utility_bound:.4g}, L_BR {c.response:.4g}, L_U {c.value:.4g}{label}"
+            f"L₁ {c.lipschitz_strategy:.4g}, L₂ {c.lipschitz_response:.4g}, "
+            f"W_P {c.utility_bound:.4g}, L_BR {c.lipschitz_best_response:.4g}, "
+            f"L_U {c.lipschitz_value:.4g}{label}"
         )
     if hasattr(game, "targets"):
         return _targets(game)

@@ -12,10 +12,9 @@ import stackcast as sc
 from stackcast._validation import InputError
 from stackcast.campaigns import HalfKnownGame, load_half_known, parse_constraint
 from stackcast.games import (
-    catalogue,
-    continuous_catalogue,
     continuous_entry,
     game_to_table,
+    list_games,
     load_game,
 )
 from stackcast.studio import messages as ms
@@ -145,14 +144,15 @@ def game_of(table: ms.GameTable) -> Game | HalfKnownGame:
 def open_game(folder: Folder, origin: str, name: str) -> ms.Opened:
     """Return a game of the catalogue or of the folder."""
     if origin == "catalogue":
-        if name in continuous_catalogue():
+        if name in list_games("continuous"):
             return ms.Opened(
                 name=name, origin="catalogue", mark="", table=None, continuous=continuous_card(name)
             )
-        if name not in catalogue():
+        if name not in list_games():
             load_game(name if name.isidentifier() else f"no-{len(name)}")  # has the sentence
             raise InputError("game", "a game of the catalogue", name)
-        return ms.Opened(name=name, origin="catalogue", mark="", table=table_of(load_game(name)))
+        game: Any = load_game(name)
+        return ms.Opened(name=name, origin="catalogue", mark="", table=table_of(game))
     content = folder.read(folder.at(name, *ENDINGS).name, 5_000_000)
     game = read_game(folder.at(name, *ENDINGS))
     if isinstance(game, sc.ContinuousGame):
@@ -222,9 +222,9 @@ def catalogue_cards() -> list[ms.Card]:
     """Return the catalogue: made once, then kept."""
     with _lock:
         if not _kept:
-            for name in catalogue():
+            for name in list_games():
                 _kept[name] = card(load_game(name), name, "catalogue")
-            for name in continuous_catalogue():
+            for name in list_games("continuous"):
                 _kept[name] = continuous_card(name)
     return list(_kept.values())
 

@@ -9,35 +9,62 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
+
+#: The names by the class of their game, so that a type checker knows what ``load_game`` returns.
+FiniteName = Literal[
+    "battle-of-the-sexes",
+    "chicken",
+    "content-moderation",
+    "entry-deterrence",
+    "exam",
+    "food-hygiene",
+    "inspection",
+    "matching-pennies",
+    "milking",
+    "prisoners-dilemma",
+    "product-choice",
+    "quantity-leadership",
+    "ransom",
+    "rock-paper-scissors",
+    "separation",
+    "stag-hunt",
+    "tax-audit",
+    "textbook-commitment",
+]
+SecurityName = Literal[
+    "airport-checkpoints",
+    "fare-inspection",
+    "patrol",
+    "wildlife",
+]
+ContinuousName = Literal[
+    "credit-scoring",
+    "credit-scoring-full",
+    "quadratic-tax",
+    "strategic-score",
+]
 
 #: The game that is taken where none is named: three principal actions, so that it can be drawn.
 DEFAULT_GAME = "inspection"
 
 
 @cache
-def catalogue() -> tuple[str, ...]:
+def list_games(kind: Literal["finite", "continuous"] = "finite") -> tuple[str, ...]:
     """Return the names of the catalogue's games, in alphabetical order.
 
+    ``"finite"`` are those with finitely many responses, security games among them.
+
     Examples
     --------
-    >>> [name for name in catalogue() if name.startswith("m")]
+    >>> [name for name in list_games() if name.startswith("m")]
     ['matching-pennies', 'milking']
-    """
-    files = (entry.name for entry in resources.files(__name__).iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml")))
-
-
-@cache
-def continuous_catalogue() -> tuple[str, ...]:
-    """Return the names of the catalogue's continuous games, in alphabetical order.
-
-    Examples
-    --------
-    >>> "strategic-score" in continuous_catalogue()
+    >>> "strategic-score" in list_games("continuous")
     True
     """
-    folder = resources.files(__name__).joinpath("continuous")
+    folder = resources.files(__name__)
+    if kind == "continuous":
+        folder = folder.joinpath(kind)
     files = (entry.name for entry in folder.iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml")))
 
@@ -61,5 +88,5 @@ def continuous_entry(name: str) -> dict[str, Any]:
 
 def catalogue_text(name: str) -> str:
     """Return the TOML text of the game that the catalogue calls ``name``."""
-    place = f"continuous/{name}.toml" if name in continuous_catalogue() else f"{name}.toml"
+    place = f"continuous/{name}.toml" if name in list_games("continuous") else f"{name}.toml"
     return resources.files(__name__).joinpath(place).read_text(encoding="utf-8")
