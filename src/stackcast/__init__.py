@@ -36,11 +36,11 @@ if TYPE_CHECKING:
         ContinuousGame,
         FiniteGame,
         SecurityGame,
-        catalogue,
         list_games,
         load_game,
         save_game,
     )
+    from stackcast.games import list_games as catalogue
     from stackcast.protocol import Block, Transcript, play
     from stackcast.solvers import BestResponseRegions, Solution, solve
 

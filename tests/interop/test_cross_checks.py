@@ -103,7 +103,7 @@ def test_commitment_in_gambits_games_is_worth_what_scipy_says_and_no_equilibrium
 @pytest.mark.parametrize("leader", [0, 1])
 def test_openspiels_solver_agrees_for_both_leaders(leader: int) -> None:
     games = [interop.from_pygambit(theirs) for _, theirs in gambits_games()]
-    games += [g for g in map(sc.load_game, sc.catalogue()) if isinstance(g, sc.FiniteGame)]
+    games += [g for g in map(sc.load_game, sc.list_games()) if isinstance(g, sc.FiniteGame)]
     for game in games:
         if game.constraints:
             continue
