@@ -133,13 +133,15 @@ def test_contract(shape: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("name", ["patrol", "fare-inspection", "tax-audit"])
 def test_contract_in_other_spaces(name: str) -> None:
-    view = sc.load_game(name).principal_view
-    check_principal(lambda: CommitmentLearner(view, 2000, seed=3))
+    game = sc.load_game(name)
+    assert isinstance(game, sc.games.Game)
+    check_principal(lambda: CommitmentLearner(game.principal_view, 2000, seed=3))
 
 
 @pytest.mark.parametrize("name", ["inspection", "separation", "patrol"])
 def test_it_earns_nearly_the_value_from_who_sees_the_strategy(name: str) -> None:
     game = sc.load_game(name)
+    assert isinstance(game, sc.games.Game)
     learner = CommitmentLearner(game.principal_view, 5000, seed=1)
     late = played(learner, sc.agents.BestResponse(game.agent_view), 5000)
     pure = np.eye(game.principal_view.space.dimension)

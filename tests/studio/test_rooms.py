@@ -30,7 +30,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def game(name: str = "inspection") -> dict[str, Any]:
-    found: dict[str, Any] = table_of(sc.load_game(name)).model_dump()
+    found: dict[str, Any] = table_of(sc.load_game(name, sc.FiniteGame)).model_dump()
     return found
 
 

@@ -229,12 +229,12 @@ def lazy_guarantee(
     delta = exploration * m**0.5 * epochs**-0.25
     falling = m**0.5 * epochs**-0.25
     return LazyGuarantee(
-        inset=constants.value * delta * space.outer_radius / space.inner_radius,
+        inset=constants.lipschitz_value * delta * space.outer_radius / space.inner_radius,
         distance=space.diameter**2 / (2 * step) * falling,
         variance=2 * step * (constants.utility_bound / exploration) ** 2 * falling,
-        smoothing=2 * constants.value * delta,
-        response=m / delta * constants.utility_in_response * space.diameter * response_error,
-        utility=constants.utility_in_response * response_error,
+        smoothing=2 * constants.lipschitz_value * delta,
+        response=m / delta * constants.lipschitz_response * space.diameter * response_error,
+        utility=constants.lipschitz_response * response_error,
     )
 
 
