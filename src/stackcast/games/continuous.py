@@ -208,7 +208,7 @@ class ContinuousGame(InNotebook, Immutable):
         The number of coordinates of a response y.
     best_response : function, optional
         BR(x); without it a solver looks for the maximum of U_A(x, ·), see
-        :class:`~stackcast.games.numeric_response.NumericResponse`.
+        L-BFGS-B with a polish by Newton steps.
     response_limits : Polytope, optional
         A box (:meth:`Polytope.box`) where the solver looks for responses; by default anywhere.
     constants : mapping, optional

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackcast._files import reason, write_whole
 from stackcast._validation import InputError
-from stackcast.games import FiniteGame, catalogue, load_game
+from stackcast.games import FiniteGame, list_games, load_game
 from stackcast.sweeps.specification import Specification
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ _AGENTS = (
 
 
 def _finite_games() -> list[str]:
-    return [name for name in catalogue() if isinstance(load_game(name), FiniteGame)]
+    return [name for name in list_games() if isinstance(load_game(name), FiniteGame)]
 
 
 def tournament_specification(rounds: int = 20_000, seeds: int = 3) -> Specification:
