@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stackcast._validation import FloatArray
-    from stackcast.calibration.experts import StartRule
+    from stackcast.calibration._experts import StartRule
 
 SHORTEST = 30
 PIECES = 5

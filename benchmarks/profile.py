@@ -14,7 +14,7 @@ from numba import njit
 
 from benchmarks._timing import Times, measured
 from stackcast._random import stream
-from stackcast.calibration import band_test, calibration_profile
+from stackcast.calibration import calibration_profile, sequential_calibration_test
 from stackcast.calibration.errors import forecast_record
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def record(rounds: int) -> tuple[IntArray, FloatArray, IntArray]:
 def main() -> dict[str, Any]:
     """Return times and ratios; T = 10⁶ with m = k = 3 is the size that must take seconds."""
     calibration_profile(*record(100))
-    band_test(*record(100))
+    sequential_calibration_test(*record(100))
     small = record(10_000)
     profile = calibration_profile(*small, lengths=[], width=0.05)
     sums = forecast_record(*small).prefix_sums()
@@ -57,11 +57,11 @@ def main() -> dict[str, Any]:
     }
     loop = measured(partial(double_loop, sums, allowed))
     tight = measured(partial(calibration_profile, *record(100_000), [], None, 1e-3))
-    band = measured(partial(band_test, *record(100_000)))
+    money = measured(partial(sequential_calibration_test, *record(100_000)))
     parts: list[tuple[str, int, Times]] = [
         *(("profile to a width of 0.05", rounds, found) for rounds, found in times.items()),
         ("profile to a width of 0.001", 100_000, tight),
-        ("band test", 100_000, band),
+        ("sequential test", 100_000, money),
         ("compiled double loop", 10_000, loop),
     ]
     return {
@@ -74,7 +74,7 @@ def main() -> dict[str, Any]:
             "profile of 1,000,000 rounds over one of 100,000": times[1_000_000].median
             / times[100_000].median,
             "width of 0.001 over one of 0.05": tight.median / times[100_000].median,
-            "band test over the profile": band.median / times[100_000].median,
+            "sequential test over the profile": money.median / times[100_000].median,
         },
         "bracket holds the double loop's value": bool(profile.lower <= sup <= profile.upper),
     }

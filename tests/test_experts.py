@@ -11,7 +11,7 @@ import pytest
 import stackcast as sc
 from stackcast._random import stream
 from stackcast.calibration import AdaptiveForecaster, BestResponseBinning, TentBinning
-from stackcast.calibration.experts import PERMANENT_LOG_PRIOR
+from stackcast.calibration._experts import PERMANENT_LOG_PRIOR
 
 
 def potential(R: float, C: float) -> float:

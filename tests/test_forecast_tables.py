@@ -39,7 +39,7 @@ def test_csv_and_parquet_and_arrays_agree(tmp_path: Path) -> None:
     for name in ("w.csv", "w.parquet"):
         found = certify_forecasts(tmp_path / name, threshold=[0.3, 0.6], lengths=[50])
         assert found.to_dict()["profile"] == told["profile"]
-        assert found.to_dict()["band"] == told["band"]
+        assert found.to_dict()["test"] == told["test"]
         assert found.bin_names[1] == "forecast from 0.3 on"
 
 
@@ -63,12 +63,12 @@ def test_several_outcomes_as_labels_draws_or_strategies(tmp_path: Path) -> None:
     draws.write_text("\n".join([head + ",outcome_1,outcome_2,outcome_3", *columns]))
     one, two = certify_forecasts(labels), certify_forecasts(draws)
     assert one.to_dict()["profile"] == two.to_dict()["profile"]
-    assert one.band is not None
+    assert one.test is not None
     assert one.profile.bins == 3
     mixed = tmp_path / "mixed.csv"
     mixed.write_text("forecast_1,forecast_2,outcome_1,outcome_2,bin_1,bin_2\n.5,.5,.4,.6,.5,.5\n")
     certificate = certify_forecasts(mixed)
-    assert certificate.band is None
+    assert certificate.test is None
     assert certificate.profile.errors[1] == pytest.approx(0.05)
 
 

@@ -182,7 +182,7 @@ def test_player_two_holds_nature_to_epsilon_in_every_round(name: str, method: An
         # Every space here is one wide or narrower.
         epsilon = 0.05 * min(1.0, 5.0 / m) / t**0.5
         if method == "betting":
-            epsilon = min(0.5 / t, 0.01 * np.abs(z).max())
+            epsilon = 0.1 / t
         assert best.fun is not None
         assert -best.fun - constant <= epsilon + 1e-9
         forecaster.observe(outcome)

@@ -324,7 +324,7 @@ def test_draws_refute_only_outside_the_band() -> None:
     y = game.respond(p)
     honest = Transcript.from_rounds(draws_of(p, 1), y, p, game=game)
     found = audit(honest, draws=True, lengths=[])
-    told = line(found, "calibration error, draws")
+    told = line(found, "log of a bettor's money, draws")
     assert told.holds
     assert found.draws
     assert "calibrated" in told.note or "not refuted" in told.note
@@ -333,8 +333,8 @@ def test_draws_refute_only_outside_the_band() -> None:
     assert utility[2].bound == pytest.approx(min(b.bound for b in utility[:2]) + noise)
     shifted = Transcript.from_rounds(draws_of(p[:, ::-1], 2), y, p, game=game)
     found = audit(shifted, draws=True, lengths=[])
-    assert line(found, "calibration error, draws").holds is False
-    assert line(found, "calibration error, draws").note.startswith("refuted")
+    assert line(found, "log of a bettor's money, draws").holds is False
+    assert line(found, "log of a bettor's money, draws").note.startswith("refuted")
     assert found.failed
     # The same rows taken for strategies carry no noise, and have no such line.
     assert all("draws" not in bound.name for bound in audit(shifted, lengths=[]).bounds)

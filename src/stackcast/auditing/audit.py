@@ -527,20 +527,17 @@ class _Record:
 def _calibration_bounds(certificate: ForecastCertificate | None, rate: Any) -> list[Bound]:
     if certificate is None:
         return []
-    found, band, lines = certificate.profile, certificate.band, []
+    found, test, lines = certificate.profile, certificate.test, []
     if rate is not None:
         name = "calibration error/rate, every interval"
         note = f"the largest error/rate lies between {found.lower:.4g} and {found.upper:.4g}"
         slack = 1.0 - found.lower
         lines = [Bound(name, CALIBRATED, found.lower, 1.0, slack, found.within_rate, note)]
-    if band is not None:
-        at, kept = band.interval, certificate.verdict != "refuted"
-        note = (
-            f"{certificate.verdict}: rounds {at.start + 1}–{at.stop}, p-value {band.p_value:.3g}; "
-            "the band allows for the draws' noise on all intervals at once"
-        )
-        name, slack = "calibration error, draws", band.band - at.error
-        lines.append(Bound(name, CALIBRATED, at.error, band.band, slack, kept, note))
+    if test is not None:
+        money, enough = math.log(test.wealth), -math.log(test.level)
+        note = f"{certificate.verdict}: {test.sentence(str(test.interval.bin))}"
+        kept, name = certificate.verdict != "refuted", "log of a bettor's money, draws"
+        lines.append(Bound(name, CALIBRATED, money, enough, enough - money, kept, note))
     return lines
 
 

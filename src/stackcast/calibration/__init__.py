@@ -1,7 +1,7 @@
 """Calibration: forecasters calibrated on every interval, errors, rates and certificates."""
 
+from stackcast.calibration._experts import StartRule
 from stackcast.calibration.adversaries import ADVERSARIES, hard_sequences, play_adversary
-from stackcast.calibration.bands import BandTest, band_test, calibration_band
 from stackcast.calibration.binnings import (
     BestResponseBinning,
     Binning,
@@ -27,7 +27,6 @@ from stackcast.calibration.errors import (
     decision_bins,
     foster_vohra_score,
 )
-from stackcast.calibration.experts import StartRule
 from stackcast.calibration.explicit import outgoing_point, two_adjacent_points
 from stackcast.calibration.forecaster import AdaptiveForecaster, Method
 from stackcast.calibration.profile import CalibrationProfile, WorstInterval, calibration_profile
@@ -40,13 +39,13 @@ from stackcast.calibration.rates import (
     as_rate,
 )
 from stackcast.calibration.recalibration import Recalibration, Recalibrator, recalibrate
+from stackcast.calibration.sequential_test import SequentialTest, sequential_calibration_test
 from stackcast.calibration.tables import ForecastTable, certify_forecasts, read_forecasts
 
 __all__ = [
     "ADVERSARIES",
     "AdaptiveForecaster",
     "AdaptiveRate",
-    "BandTest",
     "BestResponseBinning",
     "Binning",
     "CalibrationProfile",
@@ -64,14 +63,13 @@ __all__ = [
     "Recalibration",
     "Recalibrator",
     "SecondOrderRate",
+    "SequentialTest",
     "StartRule",
     "TentBinning",
     "ThresholdBinning",
     "WorstInterval",
     "as_rate",
-    "band_test",
     "bin_errors",
-    "calibration_band",
     "calibration_error",
     "calibration_profile",
     "certify",
@@ -88,5 +86,6 @@ __all__ = [
     "read_table",
     "recalibrate",
     "refuse_missing",
+    "sequential_calibration_test",
     "two_adjacent_points",
 ]

@@ -20,7 +20,7 @@ outcome. After a round wealth is divided by its total, and each bet gives back
 
 where G = Σ ln(total) over s..t. *Proof*: before round s the bet holds at least c_(s−1)·prior_e (at
 s = 1: prior_e). Each round multiplies it by f_e·(1 − c_τ)/total at least, it never holds more than
-1, and Σ −ln(1 − c_τ) < .87. ∎ G is Ville's: with chance 1 − δ′, on every interval at once,
+1, and Σ −ln(1 − c_τ) < .87. ∎ G is Ville's: with probability 1 − δ′, on every interval at once,
 G ≤ ln(1/δ′) + ln s + 2 ln ln(s + e) + 1 + Σ ε_τ, because exp(G − Σ ε_τ) from s on is a
 supermartingale (see :class:`~stackcast.calibration.SecondOrderRate` for what follows).
 
@@ -45,7 +45,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stackcast._compiling import inner, out_of_line
+from stackcast._compiling import leaf, out_of_line
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -63,9 +63,12 @@ class Bank(NamedTuple):
     sizes: int
 
 
-#: The banks, and the largest size of a bet: below 1, so that no bet is ever ruined.
-BANKS = (Bank(0.0, 0.8, 10), Bank(0.01, 0.2, 4))
-LARGEST = 0.9
+#: The banks, the largest size δ of a bet (below 1, so that no bet is ever ruined), the ratio of a
+#: size to the one before it, and the constant c of ε_t = c/t, chosen by ``python -m benchmarks
+#: betting``; ``docs/theory/betting.md`` says what else was tried.
+BANKS = (Bank(0.0, 0.6, 7), Bank(0.003, 0.2, 4), Bank(0.03, 0.2, 3))
+LARGEST, RATIO = 0.9, 1 / 3
+ACCURACY = 0.1
 
 _NOBODY = np.zeros(0)
 
@@ -111,7 +114,7 @@ def new_bankroll(
     """Return the bankroll before the first round; all shares and priors sum to 1."""
     m, bins = len(widths), len(shares) - 1
     first = np.cumsum([0, *(bank.sizes for bank in kinds)])
-    sizes = np.concatenate([LARGEST * 0.5 ** np.arange(bank.sizes) for bank in kinds])
+    sizes = np.concatenate([LARGEST * RATIO ** np.arange(bank.sizes) for bank in kinds])
     priors = np.concatenate([np.full(b.sizes, b.prior / b.sizes) for b in kinds]) / (2 * m)
     banks = np.zeros((6, len(kinds)))
     banks[_RETURNED] = [bank.returned for bank in kinds]
@@ -138,7 +141,7 @@ def with_bins(bankroll: Bankroll, bins: int) -> Bankroll:
     )
 
 
-@inner
+@leaf
 def imbalance(bankroll: Bankroll, z: FloatArray) -> None:
     """Write z_ij into ``z``, an n·m vector: the offsets of the two sides cancel."""
     out_of_line()
@@ -151,7 +154,7 @@ def imbalance(bankroll: Bankroll, z: FloatArray) -> None:
             z[i * m + j] = total
 
 
-@inner
+@leaf
 def open_bin(bankroll: Bankroll, i: int, share: float, left: float) -> None:
     """Give a bin that is new its share of the reserve, of which so much is left."""
     out_of_line()
@@ -165,7 +168,7 @@ def open_bin(bankroll: Bankroll, i: int, share: float, left: float) -> None:
                 bankroll.wealth[i, j, 1, e] = v
 
 
-@inner
+@leaf
 def bet(bankroll: Bankroll, i: int, weight: float, gap: FloatArray) -> None:
     """Let the bets of bin ``i`` win and lose what a round with this weight and gap brings."""
     out_of_line()
@@ -192,7 +195,7 @@ def bet(bankroll: Bankroll, i: int, weight: float, gap: FloatArray) -> None:
             tilts[i, j, b] = tilt * growth[j]
 
 
-@inner
+@leaf
 def holdings(bankroll: Bankroll, out: FloatArray) -> None:
     """Write what each expert holds in all banks together."""
     out_of_line()
@@ -207,7 +210,7 @@ def holdings(bankroll: Bankroll, out: FloatArray) -> None:
         out[e] = max(total, 0.0)
 
 
-@inner
+@leaf
 def pay(bankroll: Bankroll, gains: FloatArray) -> None:
     """Multiply what expert e holds by 1 + gains[e], for all of them."""
     out_of_line()
@@ -222,7 +225,7 @@ def pay(bankroll: Bankroll, gains: FloatArray) -> None:
         banks[_WEALTH, b] += banks[_SCALE, b] * won
 
 
-@inner
+@leaf
 def settle_round(bankroll: Bankroll, t: int) -> None:
     """End round ``t``: divide by the total, give back, and keep the numbers in range."""
     out_of_line()
@@ -245,7 +248,7 @@ def settle_round(bankroll: Bankroll, t: int) -> None:
         _work_in(bankroll)
 
 
-@inner
+@leaf
 def _work_in(bankroll: Bankroll) -> None:
     """Write every bet's wealth out, so that scales are 1 and offsets 0 again."""
     out_of_line()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stackcast._compiling import entry, inner
-from stackcast.calibration.experts import START_RULES, Experts, wake
+from stackcast.calibration._experts import START_RULES, Experts, wake
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray

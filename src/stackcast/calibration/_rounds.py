@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stackcast._compiling import entry, inner, out_of_line
+from stackcast._compiling import entry, inner, leaf, out_of_line
 from stackcast.calibration import _bankroll
 from stackcast.calibration._bankroll import Bankroll
-from stackcast.calibration._weights import CELLS, FUNCTION, CompiledBinning, cell_of, write_weights
-from stackcast.calibration.experts import Experts, learn, wake, weigh
-from stackcast.calibration.minimax import (
+from stackcast.calibration._experts import Experts, learn, wake, weigh
+from stackcast.calibration._forecast_game import (
     BIN,
     CHOSEN,
     GAMES,
@@ -40,9 +39,12 @@ from stackcast.calibration.minimax import (
     USED,
     Nature,
     Pool,
+    Room,
     insert,
+    new_room,
     search,
 )
+from stackcast.calibration._weights import CELLS, FUNCTION, CompiledBinning, cell_of, write_weights
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -53,11 +55,6 @@ if TYPE_CHECKING:
 
 #: How often Player 2 may enrich its pool in one round.
 INSERTIONS = 64
-
-#: Against betting, no outcome gains more than this share of the largest imbalance either: in the
-#: first rounds c/t is large beside what little the bets hold (``python -m benchmarks.betting``: 0.1
-#: is as fast and worse on short intervals, 0.001 as good and up to five times as slow).
-SHARPNESS = 0.01
 
 #: Player 1's rule beside those of the sleeping experts.
 BETTING = 3
@@ -131,6 +128,7 @@ def run_rounds(
     pool = Pool(forecasts, tags, support, shares, vertices, request, cells)
     nature = Nature(kind, limits, budget, tableau, basis)
     binning = CompiledBinning(binning_kind, table, vector, tolerance, number)
+    room = new_room(pool, nature, z.size)
     drawn = 0
     m = pool.request.size - 1
     w = weights if binning.kind == FUNCTION else np.empty(pool.forecasts.shape[1] - m)
@@ -138,51 +136,65 @@ def run_rounds(
     fresh = np.empty((16, m))
     for r in range(max(ids.size, 1)):
         if clock[PENDING] == 0:
-            if clock[STAGE] != GIVEN:
-                if binning.kind == CELLS and clock[MET] + INSERTIONS > pool.cells.shape[0]:
-                    clock[STAGE] = NEEDS_ROOM
-                    break
-                if rule == BETTING:
-                    _bankroll.imbalance(bankroll, z)
-                else:
-                    wake(experts, clock[ROUND] + 1, rule)
-                    weigh(experts, z)
-            if outgoing and binning.kind != FUNCTION:
-                _outgoing(pool, clock, nature, binning, z)
-            elif outgoing:
-                if clock[STAGE] != GIVEN:
-                    clock[STAGE] = NEEDS_WEIGHTS
-                    break
-                clock[STAGE] = DONE
-                _place(pool, clock, pool.request[:m].copy(), w)
-            else:
-                t = clock[ROUND] + 1.0
-                if rule == BETTING:
-                    epsilon = min(accuracy / t, SHARPNESS * np.abs(z).max())
-                else:
-                    epsilon = accuracy / np.sqrt(t)
-                if not _mix(pool, clock, nature, binning, bankroll, z, epsilon, w):
-                    break
+            if not _decide(
+                experts, bankroll, pool, clock, nature, binning, room, z, rule, outgoing,
+                accuracy, w,
+            ):  # fmt: skip
+                break
             _draw(pool, clock, uniforms, drawn, random)
             drawn += 1 + random
         if ids.size == 0:
             break
         if clock[NEXT_ID] > clock[LOGGED]:
             fresh = _logged(pool, clock, first, fresh)
-        slot = clock[CHOSEN]
-        ids[r] = pool.tags[slot, ID]
-        bins[r] = clock[BIN]
-        outcome = outcomes[0 if outcomes.shape[0] == 1 else r]
-        if rule == BETTING:
-            _finish_bets(bankroll, pool, clock, outcome)
-        else:
-            _finish(experts, pool, clock, z, outcome, per)
+        _finish(experts, bankroll, pool, clock, room, z, rule, per, outcomes, ids, bins, r)
     if clock[NEXT_ID] > clock[LOGGED] and ids.size > 0:
         fresh = _logged(pool, clock, first, fresh)
     return fresh
 
 
-@inner
+@leaf
+def _decide(
+    experts: Experts,
+    bankroll: Bankroll,
+    pool: Pool,
+    clock: IntArray,
+    nature: Nature,
+    binning: CompiledBinning,
+    room: Room,
+    z: FloatArray,
+    rule: int,
+    outgoing: bool,
+    accuracy: float,
+    w: FloatArray,
+) -> bool:
+    """Find the mixture of the coming round; False: Python is needed first."""
+    out_of_line()
+    if clock[STAGE] != GIVEN:
+        if binning.kind == CELLS and clock[MET] + INSERTIONS >= pool.cells.shape[0]:
+            clock[STAGE] = NEEDS_ROOM
+            return False
+        if rule == BETTING:
+            _bankroll.imbalance(bankroll, z)
+        else:
+            wake(experts, clock[ROUND] + 1, rule)
+            weigh(experts, z)
+    if outgoing and binning.kind != FUNCTION:
+        _outgoing(pool, clock, nature, binning, z, room, w)
+    elif outgoing:
+        if clock[STAGE] != GIVEN:
+            clock[STAGE] = NEEDS_WEIGHTS
+            return False
+        clock[STAGE] = DONE
+        _place(pool, clock, pool.request[: pool.request.size - 1], w)
+    else:
+        t = clock[ROUND] + 1.0
+        epsilon = accuracy / (t if rule == BETTING else np.sqrt(t))
+        return bool(_mix(pool, clock, nature, binning, bankroll, z, epsilon, w, room))
+    return True
+
+
+@leaf
 def _mix(
     pool: Pool,
     clock: IntArray,
@@ -192,6 +204,7 @@ def _mix(
     z: FloatArray,
     epsilon: float,
     w: FloatArray,
+    room: Room,
 ) -> bool:
     """Find a mixture, enriching the pool where it is too poor; False: weights are needed first."""
     out_of_line()
@@ -199,7 +212,7 @@ def _mix(
     if clock[STAGE] != GIVEN:
         clock[INSERTED] = 0
         clock[GAMES_BEFORE] = clock[GAMES]
-        reached = clock[POOLED] > 0 and search(pool, clock, nature, z, epsilon)
+        reached = clock[POOLED] > 0 and search(pool, clock, nature, z, epsilon, room)
     while not reached and clock[INSERTED] < INSERTIONS:
         if binning.kind == FUNCTION:
             if clock[STAGE] != GIVEN:
@@ -217,13 +230,13 @@ def _mix(
                     bankroll, met, 1.0 / ((met + 1.0) * (met + 2.0)), 1.0 / (met + 2.0)
                 )
         clock[INSERTED] += 1
-        reached = search(pool, clock, nature, z, epsilon)
+        reached = search(pool, clock, nature, z, epsilon, room)
     clock[REPEATS] += clock[GAMES] - clock[GAMES_BEFORE] > 1
     clock[MISSES] += not reached
     return True
 
 
-@inner
+@leaf
 def _draw(pool: Pool, clock: IntArray, uniforms: FloatArray, at: int, random: bool) -> None:
     """Draw the forecast from the mixture, and its bin if it may lie in several."""
     out_of_line()
@@ -251,40 +264,41 @@ def _draw(pool: Pool, clock: IntArray, uniforms: FloatArray, at: int, random: bo
     clock[PENDING] = 1
 
 
-@inner
+@leaf
 def _finish(
-    experts: Experts, pool: Pool, clock: IntArray, z: FloatArray, outcome: FloatArray, per: float
+    experts: Experts,
+    bankroll: Bankroll,
+    pool: Pool,
+    clock: IntArray,
+    room: Room,
+    z: FloatArray,
+    rule: int,
+    per: float,
+    outcomes: FloatArray,
+    ids: IntArray,
+    bins: IntArray,
+    r: int,
 ) -> None:
-    """End a round with its outcome."""
+    """End a round with its outcome: Player 1 learns from the bins in which the forecast lies."""
     out_of_line()
-    m = outcome.size
-    row = pool.forecasts[clock[CHOSEN]]
-    gap = np.empty(m)
+    m = outcomes.shape[1]
+    slot = clock[CHOSEN]
+    ids[r] = pool.tags[slot, ID]
+    bins[r] = clock[BIN]
+    row, home, gap = pool.forecasts[slot], pool.tags[slot, HOME], room.gap
     for j in range(m):
-        gap[j] = outcome[j] - row[j]
-    learn(experts, clock[ROUND] + 1, z, row[m:], gap, per)
+        gap[j] = outcomes[r if outcomes.shape[0] > 1 else 0, j] - row[j]
     clock[ROUND] += 1
     clock[PENDING] = 0
-
-
-@inner
-def _finish_bets(bankroll: Bankroll, pool: Pool, clock: IntArray, outcome: FloatArray) -> None:
-    """End a round with its outcome: settle the bets of the bins in which the forecast lies."""
-    out_of_line()
-    m = outcome.size
-    slot = clock[CHOSEN]
-    row = pool.forecasts[slot]
-    gap = np.empty(m)
-    for j in range(m):
-        gap[j] = outcome[j] - row[j]
-    if pool.tags[slot, HOME] >= 0:
-        _bankroll.bet(bankroll, pool.tags[slot, HOME], 1.0, gap)
+    if rule != BETTING:
+        learn(experts, clock[ROUND], z, row[m:], gap, per)
+        return
+    if home >= 0:
+        _bankroll.bet(bankroll, home, 1.0, gap)
     else:
         for i in range(row.size - m):
             if row[m + i] > 0.0:
                 _bankroll.bet(bankroll, i, row[m + i], gap)
-    clock[ROUND] += 1
-    clock[PENDING] = 0
     _bankroll.settle_round(bankroll, clock[ROUND])
 
 
@@ -307,7 +321,7 @@ def _logged(pool: Pool, clock: IntArray, first: int, fresh: FloatArray) -> Float
     return fresh
 
 
-@inner
+@leaf
 def _place(pool: Pool, clock: IntArray, point: FloatArray, w: FloatArray) -> None:
     """Make ``point`` the forecast of this round, with certainty."""
     out_of_line()
@@ -320,15 +334,20 @@ def _place(pool: Pool, clock: IntArray, point: FloatArray, w: FloatArray) -> Non
     pool.tags[slot, USED] = clock[ROUND] + 1
 
 
-@inner
+@leaf
 def _outgoing(
-    pool: Pool, clock: IntArray, nature: Nature, binning: CompiledBinning, z: FloatArray
+    pool: Pool,
+    clock: IntArray,
+    nature: Nature,
+    binning: CompiledBinning,
+    z: FloatArray,
+    room: Room,
+    w: FloatArray,
 ) -> None:
-    """Find the outgoing fixed point by bisection, as ``explicit.outgoing_point`` does."""
+    """Find the outgoing fixed point by bisection, as ``outgoing_point`` does."""
     out_of_line()
     m = pool.request.size - 1
-    w = np.empty(pool.forecasts.shape[1] - m)
-    point = np.empty(m)
+    point = room.vertex
     low, high = nature.limits[0, 0], nature.limits[1, 0]
     left, right = low, high
     p = low
@@ -349,7 +368,7 @@ def _outgoing(
     _place(pool, clock, point, w)
 
 
-@inner
+@leaf
 def _pull(
     binning: CompiledBinning, z: FloatArray, p: float, point: FloatArray, w: FloatArray
 ) -> float:

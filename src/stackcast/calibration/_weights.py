@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stackcast._compiling import entry, inner, out_of_line
+from stackcast._compiling import entry, leaf, out_of_line
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
@@ -24,7 +24,7 @@ class CompiledBinning(NamedTuple):
     number: int
 
 
-@inner
+@leaf
 def write_weights(binning: CompiledBinning, p: FloatArray, out: FloatArray) -> None:
     """Write the weights of the forecast ``p`` into ``out``."""
     out_of_line()
@@ -68,7 +68,7 @@ def write_weights(binning: CompiledBinning, p: FloatArray, out: FloatArray) -> N
             out[(left + 1) * n2 + left2 + 1] = share * share2
 
 
-@inner
+@leaf
 def _write_cones(binning: CompiledBinning, p: FloatArray, out: FloatArray) -> None:
     """Write (R − ‖p − x_i‖)₊ divided by its sum over i, for the rows x_i of the table."""
     out_of_line()
@@ -92,32 +92,30 @@ def _write_cones(binning: CompiledBinning, p: FloatArray, out: FloatArray) -> No
         out[nearest] = 1.0
 
 
-@inner
+@leaf
 def cell_of(binning: CompiledBinning, p: FloatArray, cells: Any, clock: Any, met: int) -> int:
     """Return the number of the cell in which ``p`` lies, a new one if no forecast was in it yet.
 
     ``clock[met]`` counts the cells.
     """
     out_of_line()
-    own = np.empty(binning.vector.size, dtype=np.int64)
-    for j in range(own.size):
+    # The place after the last cell holds the one that is looked for.
+    own = cells[clock[met]]
+    for j in range(binning.vector.size):
         own[j] = np.int64(np.floor((p[j] - binning.vector[j]) / binning.tolerance))
     for i in range(clock[met]):
         same = True
-        for j in range(own.size):
+        for j in range(binning.vector.size):
             if cells[i, j] != own[j]:
                 same = False
                 break
         if same:
             return i
-    i = clock[met]
-    for j in range(own.size):
-        cells[i, j] = own[j]
     clock[met] += 1
-    return i
+    return int(clock[met]) - 1
 
 
-@inner
+@leaf
 def _right_of(points: FloatArray, x: float) -> int:
     """Return how many of the increasing ``points`` are at most ``x``."""
     low, high = 0, points.size
@@ -130,7 +128,7 @@ def _right_of(points: FloatArray, x: float) -> int:
     return low
 
 
-@inner
+@leaf
 def _tent(grid: FloatArray, x: float) -> tuple[int, float]:
     """Return the grid point to the left of ``x`` and the share of the one to its right."""
     left = min(max(_right_of(grid, x) - 1, 0), grid.size - 2)

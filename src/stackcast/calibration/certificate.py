@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from stackcast.calibration.bands import BandTest, band_test
 from stackcast.calibration.errors import forecast_record
 from stackcast.calibration.profile import CalibrationProfile, calibration_profile
 from stackcast.calibration.rates import SecondOrderRate
+from stackcast.calibration.sequential_test import SequentialTest, sequential_calibration_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,9 +25,9 @@ class ForecastCertificate:
     The verdict is
 
     - ``"calibrated within rate"`` if the error is within the rate on every interval;
-    - otherwise, where outcomes are draws, ``"refuted"`` if some interval leaves the band that a
-      perfectly calibrated forecaster keeps to with probability 1 − level, and ``"not refuted"`` if
-      none does;
+    - otherwise, where outcomes are draws, ``"refuted"`` if a bettor against the forecasts ever had
+      1/level times the money that he began with, which right forecasts let happen with a chance of
+      at most ``level``, and ``"not refuted"`` if not;
     - otherwise, where outcomes are strategies and carry no noise, ``"refuted"`` if some interval
       exceeds the rate, and ``"not refuted"`` if the bracket is too wide to tell.
 
@@ -35,8 +35,8 @@ class ForecastCertificate:
     ----------
     verdict : str
     profile : CalibrationProfile
-    band : BandTest or None
-        None where outcomes are strategies.
+    test : SequentialTest or None
+        The bettor; None where outcomes are strategies.
     bin_names : mapping of int to str
         What each bin stands for.
     source : str
@@ -45,7 +45,7 @@ class ForecastCertificate:
 
     verdict: Verdict
     profile: CalibrationProfile
-    band: BandTest | None
+    test: SequentialTest | None
     bin_names: Mapping[int, str]
     source: str = ""
 
@@ -55,7 +55,7 @@ class ForecastCertificate:
             "verdict": self.verdict,
             "source": self.source,
             "bin_names": {str(i): name for i, name in self.bin_names.items()},
-            "band": None if self.band is None else self.band.to_dict(),
+            "test": None if self.test is None else self.test.to_dict(),
             "profile": self.profile.to_dict(),
         }
 
@@ -71,14 +71,8 @@ class ForecastCertificate:
             f"sum over bins {profile.total_error:.4g}, "
             f"Foster–Vohra score {profile.foster_vohra:.4g}.",
         ]
-        if self.band is not None:
-            at, side = self.band.interval, "outside" if self.band.refuted else "inside"
-            told.append(
-                f"Strongest evidence against outcomes drawn from the forecasts: rounds "
-                f"{at.start + 1}–{at.stop}, bin {self._name(at.bin)}, error {at.error:.4g}, {side} "
-                f"the band of {self.band.band:.4g} at level {self.band.level:g} over all intervals "
-                f"(p-value at most {self.band.p_value:.3g})."
-            )
+        if self.test is not None:
+            told.append(self.test.sentence(self._name(self.test.interval.bin)))
         return told
 
     def table(self) -> Group:
@@ -137,11 +131,11 @@ def certify(
     while profile.within_rate is None and width > 1e-6:  # a verdict needs a bracket on one side
         width /= 50
         profile = calibration_profile(outcomes, forecasts, bins, lengths, rate, width, shortest)
-    band = band_test(outcomes, forecasts, bins, level) if draws else None
-    outside = profile.within_rate is False if band is None else band.refuted
+    test = sequential_calibration_test(outcomes, forecasts, bins, level) if draws else None
+    outside = profile.within_rate is False if test is None else test.refuted
     verdict: Verdict = "not refuted"
     if profile.within_rate:
         verdict = "calibrated within rate"
     elif outside:
         verdict = "refuted"
-    return ForecastCertificate(verdict, profile, band, dict(bin_names or {}), source)
+    return ForecastCertificate(verdict, profile, test, dict(bin_names or {}), source)

@@ -16,14 +16,9 @@ from stackcast._state import (
 )
 from stackcast._validation import InputError, one_of, real_number, shown
 from stackcast.calibration import _rounds
-from stackcast.calibration._bankroll import even_shares, new_bankroll, with_bins
-from stackcast.calibration._rounds import BETTING, DONE, GIVEN, NEEDS_ROOM, SHARPNESS
-from stackcast.calibration._weights import FUNCTION, CompiledBinning
-from stackcast.calibration.binnings import Binning
-from stackcast.calibration.blocks import ForecastBlock
-from stackcast.calibration.experts import START_RULES, StartRule, new_experts, with_room
-from stackcast.calibration.explicit import outgoing_point
-from stackcast.calibration.minimax import (
+from stackcast.calibration._bankroll import ACCURACY, even_shares, new_bankroll, with_bins
+from stackcast.calibration._experts import START_RULES, StartRule, new_experts, with_room
+from stackcast.calibration._forecast_game import (
     BIN,
     CHOSEN,
     CLOCK_LENGTH,
@@ -43,6 +38,11 @@ from stackcast.calibration.minimax import (
     new_pool,
     with_capacity,
 )
+from stackcast.calibration._rounds import BETTING, DONE, GIVEN, NEEDS_ROOM
+from stackcast.calibration._weights import FUNCTION, CompiledBinning
+from stackcast.calibration.binnings import Binning
+from stackcast.calibration.blocks import ForecastBlock
+from stackcast.calibration.explicit import outgoing_point
 from stackcast.calibration.outcomes import many_outcomes, one_outcome
 from stackcast.calibration.rates import AdaptiveRate, SecondOrderRate
 
@@ -61,7 +61,7 @@ _KIND = "forecaster"
 Method = Literal["betting", "sleeping"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
-_ACCURACY = {"betting": 0.5, "sleeping": 0.05}
+_ACCURACY = {"betting": ACCURACY, "sleeping": 0.05}
 
 # A binning whose weights only Python can compute.
 _BY_PYTHON = CompiledBinning(FUNCTION, np.zeros((1, 1)), np.zeros(1), 0.0, 0)
@@ -342,9 +342,7 @@ class AdaptiveForecaster:
 
     def _epsilon(self, t: int) -> float:
         """Return what outcomes may gain in round t against the imbalance."""
-        if self.method == "sleeping":
-            return self._accuracy / t**0.5
-        return min(self._accuracy / t, SHARPNESS * float(np.abs(self._imbalance).max()))
+        return self._accuracy / (t if self.method == "betting" else t**0.5)
 
     def _advance(self, rows: FloatArray, rounds: int) -> tuple[IntArray, IntArray, FloatArray]:
         """Play ``rounds`` rounds, or fix the coming forecast if there are none."""

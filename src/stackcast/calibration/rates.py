@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, overload, runtime_checkable
 import numpy as np
 
 from stackcast._validation import InputError, real_number, shown, whole_number
-from stackcast.calibration._bankroll import BANKS, LARGEST
+from stackcast.calibration._bankroll import ACCURACY, BANKS, LARGEST, RATIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,7 +131,7 @@ class SecondOrderRate:
 
     G is what the bankroll has won in all: as a rule 0 or less, and taken as 0 unless a horizon T is
     given. Then it is what it exceeds with a chance of at most ``level`` on any interval of T
-    rounds, ln(1/level) + [s > 1]·(ln(s + e) + 2 ln ln(s + e)) + ½(1 + ln T), and intervals may
+    rounds, ln(1/level) + [s > 1]·(ln(s + e) + 2 ln ln(s + e)) + c·(1 + ln T), and intervals may
     start anywhere in 1..T.
 
     Parameters
@@ -171,7 +171,7 @@ class SecondOrderRate:
     @property
     def sizes(self) -> FloatArray:
         """The sizes δ of the bets."""
-        return np.asarray(LARGEST * 0.5 ** np.arange(BANKS[0].sizes))
+        return np.asarray(LARGEST * RATIO ** np.arange(BANKS[0].sizes))
 
     @property
     def curvatures(self) -> FloatArray:
@@ -184,7 +184,7 @@ class SecondOrderRate:
         later = np.where(s > 1, np.log(s + math.e) + 2 * np.log(np.log(s + math.e)), 0.0)
         price = math.log(2 * self.bins * self.actions * BANKS[0].sizes / BANKS[0].prior) + 1 + later
         if self.horizon is not None:
-            price = price + later - math.log(self.level) + 0.5 * (1 + math.log(self.horizon))
+            price = price + later - math.log(self.level) + ACCURACY * (1 + math.log(self.horizon))
         return price if price.ndim else float(price)
 
     def bound(self, rounds: int, variance: float, start: int | None = None) -> float:

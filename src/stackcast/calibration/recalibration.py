@@ -33,9 +33,9 @@ import numpy as np
 from stackcast._random import stream
 from stackcast._state import State, generator_state, load_state, restored_generator, save_state
 from stackcast._validation import InputError, real_number, shown, whole_number
+from stackcast.calibration._experts import Experts, new_experts, with_room
 from stackcast.calibration._recalibration_kernel import decide, learn_round, run_rounds
 from stackcast.calibration.errors import decision_bins, forecast_record
-from stackcast.calibration.experts import Experts, new_experts, with_room
 
 if TYPE_CHECKING:
     import os

@@ -82,7 +82,7 @@ def _read(folder: Folder, name: str) -> Any:
 
 
 def _view(found: ForecastCertificate) -> ms.Judged:
-    profile, band = found.profile, found.band
+    profile, test = found.profile, found.test
     rates = profile.to_dict()["rates"]
     made = ms.Judged(
         verdict=found.verdict,
@@ -98,10 +98,10 @@ def _view(found: ForecastCertificate) -> ms.Judged:
         ],
         evidence=None,
     )
-    if band is not None:
-        at = band.interval
+    if test is not None:
+        at = test.interval
         made.evidence, made.evidence_error = [at.start, at.stop], at.error
-        made.evidence_band, made.p_value = band.band, band.p_value
+        made.evidence_wealth, made.p_value = test.wealth, test.p_value
         made.evidence_bin = found.bin_names.get(at.bin, f"bin {at.bin}")
     return made
 

@@ -503,7 +503,7 @@ class Judged(Message):
     lengths: list[LengthRow]
     evidence: list[int] | None
     evidence_error: Number = None
-    evidence_band: Number = None
+    evidence_wealth: Number = None
     evidence_bin: str = ""
     p_value: Number = None
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stackcast._compiling import inner, out_of_line
-from stackcast.calibration._simplex import canonical_form, furthest_vertex, solve_game
+from stackcast._compiling import entry, inner, leaf, out_of_line
+from stackcast._validation import InputError
 from stackcast.games import Ball
 
 if TYPE_CHECKING:
@@ -61,6 +61,23 @@ class Nature(NamedTuple):
     basis: IntArray
 
 
+class Room(NamedTuple):
+    """Where a round does its sums: arrays that are made once a block and mean nothing after it."""
+
+    lines: FloatArray  # (K, m + 1)
+    slots: IntArray  # (K,)
+    shares: FloatArray  # (K,)
+    best: IntArray  # (n,)
+    products: FloatArray  # (n,)
+    line: FloatArray  # (m + 1,)
+    vertex: FloatArray  # (m,)
+    gap: FloatArray  # (m,)
+    reply: FloatArray  # (C,), for C strategies of nature
+    game: FloatArray  # (K·C,)
+    tableau: FloatArray
+    basis: IntArray
+
+
 class Pool(NamedTuple):
     """Player 2's forecasts, its mixture of them, and the vertices of nature that it has met."""
 
@@ -91,6 +108,28 @@ def new_pool(bins: int, shared: bool, centre: FloatArray, capacity: int = 0) -> 
         np.zeros((2 * _SEARCHES + 4 * m, m + 1)),
         np.append(centre, 0.0),
         np.zeros((capacity, m), dtype=np.int64),
+    )
+
+
+@inner
+def new_room(pool: Pool, nature: Nature, pairs: int) -> Room:
+    """Return room for the rounds of a block, of which Player 1 has so many z_ij."""
+    K, m = pool.tags.shape[0], pool.request.size - 1
+    C = m if nature.kind == _SIMPLEX else pool.vertices.shape[0]
+    n = max(pairs // m, pool.cells.shape[0])
+    return Room(
+        np.empty((K, m + 1)),
+        np.empty(K, dtype=np.int64),
+        np.empty(K),
+        np.empty(n, dtype=np.int64),
+        np.empty(n),
+        np.empty(m + 1),
+        np.empty(m),
+        np.empty(m),
+        np.empty(C),
+        np.empty(K * C),
+        np.empty((min(K, C) + 1) * (K + C + 1)),
+        np.empty(min(K, C), dtype=np.int64),
     )
 
 
@@ -140,7 +179,7 @@ def _budgeted_box(space: StrategySpace) -> tuple[FloatArray, FloatArray, float] 
     return low, high, budget
 
 
-@inner
+@leaf
 def support_point(nature: Nature, direction: FloatArray, out: FloatArray) -> None:
     """Write a point of the space that is furthest along ``direction`` into ``out``."""
     out_of_line()
@@ -158,15 +197,12 @@ def support_point(nature: Nature, direction: FloatArray, out: FloatArray) -> Non
             out[j] = nature.limits[0, j]
             left -= out[j]
         # Raise the coordinates one after the other, the most useful first.
-        done = np.zeros(m, dtype=np.bool_)
+        best, last = -1, np.inf
         while left > 0.0:
-            best = -1
-            for j in range(m):
-                if not done[j] and direction[j] > (direction[best] if best >= 0 else 0.0):
-                    best = j
+            best = _next_largest(direction, best, last)
             if best < 0:
                 break
-            done[best] = True
+            last = direction[best]
             step = min(nature.limits[1, best] - nature.limits[0, best], left)
             out[best] += step
             left -= step
@@ -183,7 +219,18 @@ def support_point(nature: Nature, direction: FloatArray, out: FloatArray) -> Non
             out[j] += nature.limits[0, j]
 
 
-@inner
+@leaf
+def _next_largest(values: FloatArray, previous: int, last: float) -> int:
+    """Return the place of the largest value above 0 that comes after ``previous``; −1 if none."""
+    best = -1
+    for j in range(values.size):
+        after = values[j] < last or (values[j] == last and j > previous)
+        if after and values[j] > (values[best] if best >= 0 else 0.0):
+            best = j
+    return best
+
+
+@leaf
 def insert(pool: Pool, clock: IntArray, point: FloatArray, weights: FloatArray) -> int:
     """Put a forecast into the pool, for the one that was unused for longest if it is full."""
     out_of_line()
@@ -209,8 +256,10 @@ def insert(pool: Pool, clock: IntArray, point: FloatArray, weights: FloatArray) 
     return slot
 
 
-@inner
-def search(pool: Pool, clock: IntArray, nature: Nature, z: FloatArray, epsilon: float) -> bool:
+@leaf
+def search(
+    pool: Pool, clock: IntArray, nature: Nature, z: FloatArray, epsilon: float, room: Room
+) -> bool:
     """Look for a mixture of the pool that holds nature to ``epsilon``.
 
     True: it is in ``pool.support`` and ``pool.shares``. False: the pool is too poor, and the
@@ -220,14 +269,14 @@ def search(pool: Pool, clock: IntArray, nature: Nature, z: FloatArray, epsilon: 
     m = pool.request.size - 1
     # Each row: slope Σ_i w_i z_i, constant Σ_i w_i⟨z_i, p⟩, of a forecast that can matter.
     bins = clock[MET] if pool.cells.shape[0] > 0 else z.size // m
-    rows, slots, lines = _rows(pool, clock[POOLED], z, m, bins)
-    shares = np.zeros(rows)
-    reply = np.zeros(0)
-    line, vertex = np.empty(m + 1), np.empty(m)
+    rows = _rows(pool, clock[POOLED], z, bins, room)
+    lines, shares, line, vertex = room.lines, room.shares, room.line, room.vertex
+    reply = room.reply[:0]
     value = np.inf
     for _ in range(_SEARCHES):
-        game = _game(pool, clock, nature, rows, lines, m)
-        columns = game.shape[1]
+        columns = m if nature.kind == _SIMPLEX else clock[VERTICES]
+        game = room.game[: rows * columns].reshape(rows, columns)
+        _fill_game(pool, nature, lines, game)
         best, best_worst = 0, np.inf
         for r in range(rows):
             shares[r] = 0.0
@@ -238,8 +287,8 @@ def search(pool: Pool, clock: IntArray, nature: Nature, z: FloatArray, epsilon: 
                 best, best_worst = r, worst
         solved = best_worst > epsilon
         if solved:
-            reply = np.empty(columns)
-            solve_game(game, shares, reply)
+            reply = room.reply[:columns]
+            solve_game(game, shares[:rows], reply, room.tableau, room.basis)
             clock[GAMES] += 1
         else:
             shares[best] = 1.0
@@ -253,7 +302,7 @@ def search(pool: Pool, clock: IntArray, nature: Nature, z: FloatArray, epsilon: 
         for j in range(m):
             value += line[j] * vertex[j]
         if value <= epsilon + 1e-12 * abs(epsilon):
-            _accept(pool, clock, rows, slots, shares, value)
+            _accept(pool, clock, rows, room, value)
             return True
         known = -np.inf
         for c in range(columns):
@@ -265,7 +314,7 @@ def search(pool: Pool, clock: IntArray, nature: Nature, z: FloatArray, epsilon: 
             break
         _remember(pool, clock, vertex)
     # Keep the mixture: it is the answer if the caller has to stop here.
-    _accept(pool, clock, rows, slots, shares, value)
+    _accept(pool, clock, rows, room, value)
     for j in range(m):
         pool.request[j] = reply[j] if nature.kind == _SIMPLEX else 0.0
     if nature.kind != _SIMPLEX:
@@ -277,16 +326,13 @@ def search(pool: Pool, clock: IntArray, nature: Nature, z: FloatArray, epsilon: 
     return False
 
 
-@inner
-def _game(
-    pool: Pool, clock: IntArray, nature: Nature, rows: int, lines: FloatArray, m: int
-) -> FloatArray:
-    """Return nature's gains: forecasts are rows, its pure strategies (so far) are columns."""
+@leaf
+def _fill_game(pool: Pool, nature: Nature, lines: FloatArray, game: FloatArray) -> None:
+    """Write nature's gains: forecasts are rows, its pure strategies (so far) are columns."""
     out_of_line()
-    columns = m if nature.kind == _SIMPLEX else clock[VERTICES]
-    game = np.empty((rows, columns))
-    for r in range(rows):
-        for c in range(columns):
+    m = pool.request.size - 1
+    for r in range(game.shape[0]):
+        for c in range(game.shape[1]):
             gain = -lines[r, m]
             if nature.kind == _SIMPLEX:
                 gain += lines[r, c]
@@ -294,17 +340,14 @@ def _game(
                 for j in range(m):
                     gain += lines[r, j] * pool.vertices[c, j]
             game[r, c] = gain
-    return game
 
 
-@inner
-def _rows(
-    pool: Pool, pooled: int, z: FloatArray, m: int, n: int
-) -> tuple[int, IntArray, FloatArray]:
-    """Return how many forecasts can matter, their places, and their lines."""
+@leaf
+def _rows(pool: Pool, pooled: int, z: FloatArray, n: int, room: Room) -> int:
+    """Write the places and the lines of the forecasts that can matter; return how many."""
     out_of_line()
-    best = np.empty(n, dtype=np.int64)
-    products = np.empty(n)
+    m = pool.request.size - 1
+    best, products, slots, lines = room.best, room.products, room.slots, room.lines
     for i in range(n):
         best[i], products[i] = -1, -np.inf
     shared = 0
@@ -318,8 +361,6 @@ def _rows(
                 product += z[i * m + j] * pool.forecasts[slot, j]
             if product > products[i]:
                 best[i], products[i] = slot, product
-    slots = np.empty(n + shared, dtype=np.int64)
-    lines = np.zeros((n + shared, m + 1))
     rows = 0
     for i in range(n):
         if best[i] >= 0:
@@ -332,6 +373,8 @@ def _rows(
         for slot in range(pooled):
             if pool.tags[slot, HOME] < 0:
                 slots[rows] = slot
+                for j in range(m + 1):
+                    lines[rows, j] = 0.0
                 for i in range(n):
                     weight = pool.forecasts[slot, m + i]
                     if weight > 0.0:
@@ -339,25 +382,24 @@ def _rows(
                             lines[rows, j] += weight * z[i * m + j]
                             lines[rows, m] += weight * z[i * m + j] * pool.forecasts[slot, j]
                 rows += 1
-    return rows, slots, lines
+    return rows
 
 
-@inner
-def _accept(
-    pool: Pool, clock: IntArray, rows: int, slots: IntArray, shares: FloatArray, value: float
-) -> None:
+@leaf
+def _accept(pool: Pool, clock: IntArray, rows: int, room: Room, value: float) -> None:
     count = 0
     for r in range(rows):
-        if shares[r] > 0.0:
-            pool.support[count] = slots[r]
-            pool.shares[count] = shares[r]
-            pool.tags[slots[r], USED] = clock[ROUND] + 1
+        if room.shares[r] > 0.0:
+            slot = room.slots[r]
+            pool.support[count] = slot
+            pool.shares[count] = room.shares[r]
+            pool.tags[slot, USED] = clock[ROUND] + 1
             count += 1
     clock[SUPPORT] = count
     pool.request[pool.request.size - 1] = value
 
 
-@inner
+@leaf
 def _remember(pool: Pool, clock: IntArray, vertex: FloatArray) -> None:
     """Keep a vertex of nature, in place of the one that mattered least recently if need be."""
     m = vertex.size
@@ -372,3 +414,174 @@ def _remember(pool: Pool, clock: IntArray, vertex: FloatArray) -> None:
     for j in range(m):
         pool.vertices[c, j] = vertex[j]
     pool.vertices[c, m] = clock[ROUND] + 1
+
+
+# A compiled simplex method for the tiny linear programs of a round. A program max ⟨c, x⟩, A x = b,
+# x ≥ 0 is kept as a dense tableau in canonical form: one row for each equation, solved for its
+# basic variable, and a last row with the objective; the last column holds b. A zero-sum game with
+# positive payoffs is such a program and starts from its slack variables. A polytope is brought into
+# canonical form once, and its tableau then stays at the last optimal vertex.
+
+_TOLERANCE = 1e-11
+
+
+@entry
+def _brought_to_optimum(tableau: FloatArray, basis: IntArray) -> None:
+    maximise(tableau, basis)
+
+
+@leaf
+def maximise(tableau: FloatArray, basis: IntArray) -> None:
+    """Pivot until no variable can raise the objective, whose row holds −c at the start."""
+    out_of_line()
+    rows, columns = tableau.shape[0] - 1, tableau.shape[1] - 1
+    patience = 10 * (rows + columns)
+    for step in range(10 * patience):
+        entering = -1
+        most = -_TOLERANCE
+        for c in range(columns):
+            if tableau[rows, c] < most:
+                entering = c
+                most = tableau[rows, c]
+                if step > patience:  # the lowest eligible index never cycles
+                    break
+        if entering < 0:
+            return
+        leaving = -1
+        least = np.inf
+        for r in range(rows):
+            if tableau[r, entering] > _TOLERANCE:
+                ratio = tableau[r, columns] / tableau[r, entering]
+                if ratio < least or (ratio == least and basis[r] < basis[leaving]):
+                    leaving = r
+                    least = ratio
+        if leaving < 0:
+            return
+        pivot = tableau[leaving]
+        scale = 1.0 / pivot[entering]
+        for c in range(pivot.size):
+            pivot[c] *= scale
+        pivot[entering] = 1.0
+        for r in range(rows + 1):
+            row = tableau[r]
+            factor = row[entering]
+            if r != leaving and factor != 0.0:
+                for c in range(pivot.size):
+                    row[c] -= factor * pivot[c]
+                row[entering] = 0.0
+        basis[leaving] = entering
+
+
+@leaf
+def solve_game(
+    game: FloatArray, shares: FloatArray, reply: FloatArray, room: FloatArray, basis: IntArray
+) -> None:
+    """Solve the zero-sum game in which rows minimise: write both players' optimal mixtures.
+
+    ``room`` and ``basis`` are room for the tableau.
+    """
+    out_of_line()
+    rows, columns = game.shape
+    size = 0.0
+    for r in range(rows):
+        for c in range(columns):
+            size = max(size, abs(game[r, c]))
+    if size == 0.0:
+        size = 1.0
+    # max Σy over B y ≤ 1, y ≥ 0 solves the game B > 0 whose rows maximise: B = 2 − game/size with
+    # the forecasts as rows, or, if nature has fewer strategies, B = 2 + game/size with nature's.
+    flipped = columns < rows
+    a, b = (columns, rows) if flipped else (rows, columns)
+    tableau = room[: (a + 1) * (a + b + 1)].reshape(a + 1, a + b + 1)
+    basis = basis[:a]
+    for x in range(tableau.size):
+        room[x] = 0.0
+    for r in range(a):
+        for c in range(b):
+            tableau[r, c] = 2.0 + (game[c, r] if flipped else -game[r, c]) / size
+        tableau[r, b + r] = 1.0
+        tableau[r, a + b] = 1.0
+        basis[r] = b + r
+    for c in range(b):
+        tableau[a, c] = -1.0
+    maximise(tableau, basis)
+    first, second = (reply, shares) if flipped else (shares, reply)
+    for r in range(a):
+        first[r] = max(tableau[a, b + r], 0.0)
+    for c in range(b):
+        second[c] = 0.0
+    for r in range(a):
+        if basis[r] < b:
+            second[basis[r]] = max(tableau[r, a + b], 0.0)
+    _normalise(shares)
+    _normalise(reply)
+
+
+@leaf
+def _normalise(shares: FloatArray) -> None:
+    total = 0.0
+    for x in range(shares.size):
+        total += shares[x]
+    for x in range(shares.size):
+        shares[x] = shares[x] / total if total > 0.0 else 1.0 / shares.size
+
+
+@leaf
+def furthest_vertex(
+    tableau: FloatArray, basis: IntArray, direction: FloatArray, out: FloatArray
+) -> None:
+    """Write the point x ≥ 0 of a canonical polytope that is furthest along ``direction``."""
+    out_of_line()
+    rows, columns = tableau.shape[0] - 1, tableau.shape[1] - 1
+    m = direction.size
+    for c in range(columns + 1):
+        tableau[rows, c] = -direction[c] if c < m else 0.0
+    for r in range(rows):
+        if basis[r] < m:
+            factor = direction[basis[r]]
+            for c in range(columns + 1):
+                tableau[rows, c] += factor * tableau[r, c]
+            tableau[rows, basis[r]] = 0.0
+    maximise(tableau, basis)
+    for j in range(m):
+        out[j] = 0.0
+    for r in range(rows):
+        if basis[r] < m:
+            out[basis[r]] = max(tableau[r, columns], 0.0)
+
+
+def canonical_form(space: StrategySpace, low: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the tableau and basis of {y ≥ 0 : low + y ∈ space} at one of its vertices."""
+    rows, equal = space.inequality_rows, space.equality_rows
+    bounds = np.concatenate(
+        [space.inequality_bounds - rows @ low, space.equality_bounds - equal @ low]
+    )
+    count, m = len(bounds), space.dimension
+    body = np.zeros((count, m + len(rows)))
+    body[: len(rows), :m], body[len(rows) :, :m] = rows, equal
+    body[: len(rows), m:] = np.eye(len(rows))
+    negative = bounds < 0
+    body[negative] *= -1
+    bounds = np.abs(bounds)
+    # Phase one: an artificial variable for each equation, and their sum driven to 0.
+    tableau = np.zeros((count + 1, body.shape[1] + count + 1))
+    tableau[:count, : body.shape[1]], tableau[:count, -1] = body, bounds
+    tableau[:count, body.shape[1] : -1] = np.eye(count)
+    tableau[-1, : body.shape[1]], tableau[-1, -1] = -body.sum(axis=0), -bounds.sum()
+    basis = np.arange(body.shape[1], body.shape[1] + count)
+    _brought_to_optimum(tableau, basis)
+    if tableau[-1, -1] < -1e-7:
+        raise InputError("space", "at least one strategy", "none")
+    for r in np.flatnonzero(basis >= body.shape[1]):
+        choices = np.abs(tableau[r, : body.shape[1]])
+        if choices.max() > 1e-9:
+            entering = int(choices.argmax())
+            tableau[r] /= tableau[r, entering]
+            factors = tableau[:, entering].copy()
+            factors[r] = 0.0
+            tableau -= np.outer(factors, tableau[r])
+            basis[r] = entering
+    kept = np.flatnonzero(basis < body.shape[1])
+    columns = [*range(body.shape[1]), tableau.shape[1] - 1]
+    result = np.ascontiguousarray(tableau[np.ix_([*kept, count], columns)])
+    return result, np.ascontiguousarray(basis[kept])

@@ -1,0 +1,279 @@
+"""A sequential test of calibration: the money of a bettor who disbelieves the forecasts.
+
+**Hypothesis.** Given the past, the outcome x_t has the mean p_t, which is the forecast, in every
+coordinate, and the bins of round t are fixed before x_t is known. Draws from the forecasts are the
+usual case.
+
+**Bets.** A bet e = (i, j, λ) says that in bin i the odds of coordinate j are e^λ times what the
+forecast says. With weight w = w_i(p) a round multiplies what lies on it by
+
+    f_e = (1 + x_j·g)/(1 + p_j·g),    g = e^(λw) − 1,
+
+whose mean is 1 under the hypothesis. The bettor begins with 1, half of it on λ > 0 (forecasts too
+low) and half on λ < 0 (too high), and shares it by the rule of the forecaster's own bankroll
+(:mod:`stackcast.calibration._bankroll`): a round's share c_t goes back to the prior of all bets, so
+that a bet can begin to win in any round, and a quick bank gives back 1% of its own wealth besides.
+
+**Theorem.** Under the hypothesis the chance that the bettor's money *ever* reaches 1/δ is at most
+δ. *Proof*: it is a nonnegative martingale that starts from 1; Ville's inequality. ∎ No horizon
+enters, and one may stop looking because of what was seen. For every bet of the slow bank and every
+interval s..t, money ≥ prior_e·c_(s−1)·Π f_e up to a factor .4: where one bin is off in one
+direction on one interval, the bettor grows rich at the rate of the best bet there, having paid the
+logarithm of the choices (1 + ln(1/prior_e) + ln(s + e) + 2 ln ln(s + e)).
+
+**Cost.** O(m) bets a round in the bins in which the forecast has weight; all others change alike,
+as one scale and one offset a bank.
+
+References
+----------
+J. Ville: Étude critique de la notion de collectif. Paris 1939.
+G. Shafer: Testing by betting. J. R. Stat. Soc. A 184, 2021.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from stackcast._compiling import entry
+from stackcast._validation import InputError, real_number, shown
+from stackcast.calibration.errors import ForecastRecord, forecast_record
+from stackcast.calibration.profile import WorstInterval
+
+if TYPE_CHECKING:
+    from stackcast._validation import FloatArray
+    from stackcast.calibration._profile_kernel import IntArray
+
+#: |λ| of the slow bank, 16·2^−q: the largest for rare events, the smallest for some 10⁷ rounds; the
+#: quick bank has the larger half (``python -m benchmarks.certificates``).
+SCALES = 16.0 * 0.5 ** np.arange(14)
+_QUICK = 7
+#: The parts of the slow and of the quick bank, and what the quick one gives back a round.
+_PARTS, _RETURNED = (0.8, 0.2), 0.01
+#: The bettor stops here, as nobody doubts any more and numbers would overflow.
+_ENOUGH = 1e300
+
+
+@dataclass(frozen=True)
+class SequentialTest:
+    """What :func:`sequential_calibration_test` found: how rich the bettor was at best, and how.
+
+    Attributes
+    ----------
+    refuted : bool
+        Whether the bettor's money ever reached 1/level.
+    level : float
+        The chance of ``refuted`` for forecasts that are right, at most.
+    wealth : float
+        By how much the bettor had multiplied the money at the best time (1e300 at most).
+    round : int
+        How many rounds that took.
+    direction : {"too low", "too high"}
+        What the bet that held most then says of the forecasts.
+    interval : WorstInterval
+        Its bin and coordinate, the rounds in which it won, and the calibration error there.
+    """
+
+    refuted: bool
+    level: float
+    wealth: float
+    round: int
+    direction: Literal["too low", "too high"]
+    interval: WorstInterval
+
+    @property
+    def p_value(self) -> float:
+        """The smallest level at which the record is refuted."""
+        return min(1.0, 1.0 / self.wealth)
+
+    def sentence(self, name: str) -> str:
+        """Return what was found in words; ``name`` is that of the bin."""
+        by = f"by {_amount(self.wealth)} by round {self.round:,}"
+        bet = f"forecasts in bin {name} are {self.direction}"
+        first, last = self.interval.start + 1, self.interval.stop
+        return (
+            f"A bettor against these forecasts would have multiplied the money {by}, mostly by "
+            f"betting that {bet} (rounds {first:,}–{last:,}, error {self.interval.error:.4g}); "
+            f"right forecasts let that happen with a chance of at most {self.p_value:.3g}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the test as plain numbers."""
+        return {
+            "refuted": self.refuted,
+            "level": self.level,
+            "p_value": self.p_value,
+            "wealth": self.wealth,
+            "round": self.round,
+            "direction": self.direction,
+            "interval": self.interval.to_dict(),
+        }
+
+
+def _amount(wealth: float) -> str:
+    if wealth >= _ENOUGH:
+        return "1e+300 or more"
+    return f"{wealth:,.0f}" if 100 <= wealth < 1e6 else f"{wealth:.3g}"
+
+
+def sequential_calibration_test(
+    outcomes: Any, forecasts: Any, bins: Any, level: float = 0.05
+) -> SequentialTest:
+    """Test on all intervals, bins and coordinates at once whether outcomes follow the forecasts.
+
+    Parameters
+    ----------
+    outcomes : array_like
+        Draws, or anything from 0 to 1 that has the forecast as its mean.
+    forecasts, bins : array_like
+        As for :func:`~stackcast.calibration.calibration_profile`; bins must not depend on the
+        outcome of their own round.
+    level : float
+        δ: the chance of a false alarm, over all intervals and at whatever time one looks.
+
+    Examples
+    --------
+    A run of 40 misses in a row against forecasts of one half is no chance, even among the 5,000
+    intervals of 100 rounds:
+
+    >>> outcomes = [0, 1] * 30 + [0] * 40
+    >>> found = sequential_calibration_test(outcomes, [0.5] * 100, bins=[0] * 100)
+    >>> found.refuted, found.direction, found.interval.start, found.interval.stop
+    (True, 'too high', 60, 100)
+
+    Ten in a row are not enough:
+
+    >>> outcomes = [0, 1] * 45 + [0] * 10
+    >>> sequential_calibration_test(outcomes, [0.5] * 100, bins=[0] * 100).refuted
+    False
+    """
+    real_number("level", level, above=0.0, at_most=1.0)
+    record = forecast_record(outcomes, forecasts, bins)
+    for field, table in (("outcomes", record.outcomes), ("forecasts", record.forecasts)):
+        wrong = np.flatnonzero(((table < 0) | (table > 1)).any(axis=1))
+        if wrong.size:
+            picture = shown(table[wrong[0]].tolist())
+            raise InputError(f"{field}, round {wrong[0]}", "numbers from 0 to 1", picture)
+    weights = np.empty((0, 0)) if record.weights is None else record.weights
+    labels = np.empty(0, np.int64) if record.labels is None else record.labels
+    sizes = np.concatenate([SCALES, SCALES[:_QUICK]])
+    counts = [len(SCALES), _QUICK]
+    bets = (
+        record.bins, sizes, np.repeat([0, 1], counts),
+        np.repeat(np.divide(_PARTS, counts), counts), np.array(_PARTS), np.array([0.0, _RETURNED]),
+    )  # fmt: skip
+    wealth, last, _, _ = _bet(record.outcomes, record.forecasts, labels, weights, *bets)
+    stop = int(last) + 1
+    _, _, c, e = _bet(
+        record.outcomes[:stop], record.forecasts[:stop], labels[:stop], weights[:stop], *bets
+    )
+    i, j = divmod(int(c), record.coordinates)
+    sign = 1 if e % 2 == 0 else -1
+    start = _beginning(record, i, j, sign * sizes[e // 2], stop)
+    total = float(record.prefix_sums(start, stop)[c, -1])
+    return SequentialTest(
+        refuted=bool(wealth >= 1 / level),
+        level=level,
+        wealth=float(wealth),
+        round=stop,
+        direction="too low" if sign > 0 else "too high",
+        interval=WorstInterval(start, stop, i, j, abs(total) / (stop - start)),
+    )
+
+
+def _beginning(record: ForecastRecord, i: int, j: int, tilt: float, stop: int) -> int:
+    """Return the first round of the interval on which one bet won most, its price paid."""
+    if record.labels is not None:
+        w = (record.labels[:stop] == i).astype(np.float64)
+    else:
+        assert record.weights is not None
+        w = record.weights[:stop, i]
+    g = np.expm1(tilt * w)
+    won = np.log1p(record.outcomes[:stop, j] * g) - np.log1p(record.forecasts[:stop, j] * g)
+    s = np.arange(stop) + math.e
+    paid = np.log(s) + 2 * np.log(np.log(s))
+    paid[1:][w[:-1] == 0] = np.inf  # an interval begins after a round of the bin, or at the start
+    before = np.concatenate([[0.0], np.cumsum(won)[:-1]])
+    return int(np.argmin(before + paid))
+
+
+@entry
+def _bet(
+    outcomes: FloatArray,
+    forecasts: FloatArray,
+    labels: IntArray,
+    weights: FloatArray,
+    bins: int,
+    scales: FloatArray,
+    bank_of: IntArray,
+    priors: FloatArray,
+    parts: FloatArray,
+    returned: FloatArray,
+) -> tuple[float, int, int, int]:
+    """Return the bettor's most money, its round, and the row and bet that hold most at the end.
+
+    A bet holds scale[b]·v + offset[b]·prior; bet 2e + side of a row has the λ of ±scales[e].
+    """
+    rounds, m = outcomes.shape
+    labelled = labels.size > 0
+    rows, E = bins * m, scales.size
+    prior = priors / (2 * rows)
+    v = np.empty((rows, 2 * E))
+    for c in range(rows):
+        for e in range(2 * E):
+            v[c, e] = prior[e // 2]
+    scale, offset, held = np.ones(2), np.zeros(2), parts.copy()
+    log_money, best, best_t = 0.0, 0.0, 0
+    growth = np.empty(2 * E)
+    for e in range(2 * E):
+        growth[e] = np.expm1(scales[e // 2] if e % 2 == 0 else -scales[e // 2])
+    for t in range(rounds):
+        for i in range(labels[t] if labelled else 0, labels[t] + 1 if labelled else bins):
+            w = 1.0 if labelled else weights[t, i]
+            if w == 0.0:
+                continue
+            for j in range(m):
+                c = i * m + j
+                x, p = outcomes[t, j], forecasts[t, j]
+                for e in range(2 * E):
+                    g, b = growth[e], bank_of[e // 2]
+                    if w != 1.0:
+                        g = np.expm1(w * (scales[e // 2] if e % 2 == 0 else -scales[e // 2]))
+                    gain = (x - p) * g / (1.0 + p * g)
+                    step = gain * (v[c, e] + offset[b] / scale[b] * prior[e // 2])
+                    v[c, e] += step
+                    held[b] += scale[b] * step
+        total = held[0] + held[1]
+        log_money += np.log(total)
+        if log_money > best:
+            best, best_t = log_money, t
+        if t == rounds - 1 or log_money >= np.log(_ENOUGH):
+            break
+        share = 1.0 / ((t + 1 + np.e) * np.log(t + 1 + np.e) ** 2)
+        settle = (t + 1) % max(64, rows) == 0
+        for b in range(2):
+            kept = (1.0 - share) / total
+            given = kept * returned[b] * held[b] + share * parts[b]
+            own = kept * (1.0 - returned[b])
+            scale[b] *= own
+            offset[b] = own * offset[b] + given / parts[b]
+            held[b] = own * held[b] + given
+            settle = settle or not 1e-50 < scale[b] < 1e50
+        if settle:
+            held[:] = 0.0
+            for c in range(rows):
+                for e in range(2 * E):
+                    b = bank_of[e // 2]
+                    v[c, e] = max(scale[b] * v[c, e] + offset[b] * prior[e // 2], 0.0)
+                    held[b] += v[c, e]
+            scale[:], offset[:] = 1.0, 0.0
+    best_c, best_e, most = 0, 0, -1.0
+    for c in range(rows):
+        for e in range(2 * E):
+            own = scale[bank_of[e // 2]] * v[c, e] + offset[bank_of[e // 2]] * prior[e // 2]
+            if own > most:
+                best_c, best_e, most = c, e, own
+    return min(np.exp(best), _ENOUGH), best_t, best_c, best_e
