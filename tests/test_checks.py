@@ -244,10 +244,14 @@ def test_each_check_of_principals_can_fail(factory: Callable[[], Principal], sen
         check_principal(factory)
 
 
-@pytest.mark.parametrize("starts", ["streaming", "first"])
-def test_every_forecaster_keeps_the_contract(starts: Any) -> None:
+@pytest.mark.parametrize(
+    ("method", "starts"), [("betting", None), ("sleeping", "streaming"), ("sleeping", "first")]
+)
+def test_every_forecaster_keeps_the_contract(method: Any, starts: Any) -> None:
     check_forecaster(
-        lambda: AdaptiveForecaster(BestResponseBinning(VIEW), VIEW.space, starts=starts, seed=3)
+        lambda: AdaptiveForecaster(
+            BestResponseBinning(VIEW), VIEW.space, method=method, starts=starts, seed=3
+        )
     )
 
 
