@@ -174,7 +174,7 @@ def flatness(lengths: tuple[int, ...] = (10_000, 100_000, 1_000_000, 10_000_000)
 def told(rounds: int = 30_000) -> list[dict[str, Any]]:
     """Return what a told principal loses against each agent, at its best fixed margin."""
     rows = []
-    for name in sc.games.catalogue():
+    for name in sc.games.list_games():
         game = sc.load_game(name)
         if not isinstance(game, sc.FiniteGame | sc.SecurityGame):
             continue
