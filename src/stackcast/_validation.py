@@ -101,37 +101,6 @@ def one_of(field: str, value: object, choices: Sequence[str]) -> str:
     return value
 
 
-def table_entries(
-    field: str, table: object, required: Mapping[str, str], optional: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Return the entries of a table that has all required keys, and none that are not known.
-
-    ``required`` says of each key what it holds. The field of a whole file is ``""``.
-
-    Examples
-    --------
-    >>> table_entries("limits", {"low": 1, "hihg": 2}, {"low": "a number"}, ["high"])
-    Traceback (most recent call last):
-    ...
-    stackcast._validation.InputError: limits, keys: expected 'high', found 'hihg'.
-    """
-    inside = f"{field}, " if field else ""
-    known = (*required, *optional)
-    if not isinstance(table, Mapping):
-        expected = "a table with the keys " + ", ".join(known)
-        raise InputError(field or "file", expected, shown(table))
-    for key in table:
-        if key not in known:
-            close = difflib.get_close_matches(str(key), known, n=1)
-            raise InputError(
-                f"{inside}keys", repr(*close) if close else ", ".join(known), shown(key)
-            )
-    for key, holds in required.items():
-        if key not in table:
-            raise InputError(f"{inside}{key}", holds, "no such key")
-    return dict(table)
-
-
 def real_vector(field: str, value: Any, length: int | None = None) -> FloatArray:
     """Return ``value`` as a read-only vector of finite numbers."""
     if isinstance(value, np.ndarray) and value.shape == (length,) and value.dtype.kind in "fiu":
@@ -172,27 +141,33 @@ def real_matrix(field: str, value: Any) -> FloatArray:
 
 
 def table_of(
-    field: str, value: object, required: Iterable[str] = (), optional: Iterable[str] = ()
+    field: str,
+    value: object,
+    required: Mapping[str, str] | Iterable[str] = (),
+    optional: Iterable[str] = (),
 ) -> dict[str, Any]:
     """Return ``value`` as a table with these keys: the required ones all, and no other.
+
+    ``required`` may say of each key what it holds. The field of a whole file is ``""``.
 
     Examples
     --------
     >>> table_of("domain", {"kind": "box", "lowe": 1}, ["kind"], ["lower", "upper"])
     Traceback (most recent call last):
-    stackcast._validation.InputError: domain, lowe: expected 'lower', found a key of that name.
+    stackcast._validation.InputError: domain, keys: expected 'lower', found 'lowe'.
     """
-    needed, known = tuple(required), (*required, *optional)
+    holds = dict(required) if isinstance(required, Mapping) else dict.fromkeys(required, "an entry")
+    known = (*holds, *optional)
     if not isinstance(value, Mapping):
-        raise InputError(field, "a table with " + ", ".join(needed or known), shown(value))
+        raise InputError(field or "file", "a table with the keys " + ", ".join(known), shown(value))
     for key in value:
         if key not in known:
             close = difflib.get_close_matches(str(key), known, n=1)
-            expected = f"{close[0]!r}" if close else "one of " + ", ".join(known)
-            raise InputError(inside(field, shown(key)[1:-1]), expected, "a key of that name")
-    for key in needed:
+            expected = repr(close[0]) if close else ", ".join(known)
+            raise InputError(inside(field, "keys"), expected, shown(key))
+    for key, content in holds.items():
         if key not in value:
-            raise InputError(inside(field, key), "an entry", "none")
+            raise InputError(inside(field, key), content, "no such key")
     return dict(value)
 
 

@@ -207,8 +207,7 @@ class ContinuousGame(InNotebook, Immutable):
     response_dimension : int
         The number of coordinates of a response y.
     best_response : function, optional
-        BR(x); without it a solver looks for the maximum of U_A(x, ·), see
-        L-BFGS-B with a polish by Newton steps.
+        BR(x); without it L-BFGS-B looks for the maximum of U_A(x, ·), and Newton steps polish it.
     response_limits : Polytope, optional
         A box (:meth:`Polytope.box`) where the solver looks for responses; by default anywhere.
     constants : mapping, optional

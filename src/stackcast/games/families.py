@@ -21,7 +21,7 @@ from stackcast._validation import (
     real_number,
     real_vector,
     shown,
-    table_entries,
+    table_of,
 )
 from stackcast.games.continuous import (
     AgentSide,
@@ -370,11 +370,11 @@ class LabelledData:
     def from_table(cls, field: str, table: Any) -> LabelledData:
         """Return the data that a game file names (``credit_data``) or holds."""
         if isinstance(table, Mapping) and "table" in table:
-            entries = table_entries(field, table, {"table": "'credit_data'"}, ("features",))
+            entries = table_of(field, table, {"table": "'credit_data'"}, ("features",))
             one_of(f"{field}, table", entries["table"], ("credit_data",))
             return credit_data(entries.get("features", CREDIT_FEATURES))
         needed = {"rows": "a list of rows of numbers", "labels": "a list of truth values"}
-        return cls.of(**table_entries(field, table, needed, ("features",)))
+        return cls.of(**table_of(field, table, needed, ("features",)))
 
 
 def credit_data(features: Iterable[str] = CREDIT_FEATURES) -> LabelledData:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import tomli_w
 
 from stackcast._files import from_json, from_toml, read_text, write_whole
-from stackcast._validation import InputError, one_of, shown, table_entries, whole_number
+from stackcast._validation import InputError, one_of, shown, table_of, whole_number
 from stackcast.games.catalogue import (
     ContinuousName,
     FiniteName,
@@ -238,7 +238,7 @@ def game_from_table(table: object) -> AnyGame:
     kind: type[FiniteGame | SecurityGame] = SecurityGame
     if not set(table) & {*needed, *optional}:
         kind, (needed, optional) = FiniteGame, _KINDS[FiniteGame]
-    entries = table_entries("", table, needed, (*optional, *_STORY, "constraints", "format"))
+    entries = table_of("", table, needed, (*optional, *_STORY, "constraints", "format"))
     entries.pop("format", None)
     return kind(**entries)
 
@@ -246,8 +246,8 @@ def game_from_table(table: object) -> AnyGame:
 def _continuous(table: dict[str, Any]) -> ContinuousGame:
     needed, optional, make = _FAMILIES[one_of("family", table["family"], tuple(_FAMILIES))]
     parts = {"family": "a word", "parameters": "a table with " + ", ".join(needed)}
-    entries = table_entries("", table, {**parts, "domain": "a table"}, (*_STORY, "format"))
-    parameters = table_entries("parameters", entries["parameters"], needed, optional)
+    entries = table_of("", table, {**parts, "domain": "a table"}, (*_STORY, "format"))
+    parameters = table_of("parameters", entries["parameters"], needed, optional)
     if "data" in parameters:
         parameters["data"] = LabelledData.from_table("parameters, data", parameters["data"])
     domain = _domain(entries["domain"])
@@ -259,7 +259,7 @@ def _domain(table: object) -> Domain:
     if not isinstance(kind, str) or kind not in _DOMAINS:
         raise InputError("domain", "a table with kind 'ball', 'box' or 'polytope'", shown(table))
     keys, make = _DOMAINS[kind]
-    entries = table_entries("domain", table, {"kind": "a word", **keys})
+    entries = table_of("domain", table, {"kind": "a word", **keys})
     del entries["kind"]
     try:
         return make(**entries)

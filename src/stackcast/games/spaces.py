@@ -36,7 +36,7 @@ from stackcast._validation import (
     real_number,
     real_vector,
     shown,
-    table_entries,
+    table_of,
     text,
     whole_number,
 )
@@ -110,7 +110,7 @@ class Constraint:
     @classmethod
     def from_table(cls, field: str, table: Any) -> Constraint:
         """Build a constraint from a table as it stands in a game file."""
-        entries = table_entries(
+        entries = table_of(
             field,
             table,
             {"weights": "a table of action names and numbers"},

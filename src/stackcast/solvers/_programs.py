@@ -187,9 +187,14 @@ def facet_leads(projected: FloatArray, margins: FloatArray) -> FloatArray:
     """
     k = projected.shape[1]
     lead = margins.copy()
+    columns = projected.T.copy()  # contiguous
     for y in range(k):
         for j in range(y):
-            length = _normal_length(projected, y, j)
+            total = 0.0
+            for x in range(projected.shape[0]):
+                difference = columns[j, x] - columns[y, x]
+                total += difference * difference
+            length = np.sqrt(total)
             if lead[y, j] > -np.inf:
                 lead[y, j] *= length
             if lead[j, y] > -np.inf:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast._notebook import InNotebook
+from stackcast._plain import plain
 from stackcast._validation import InputError
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ class ContinuousSolution(InNotebook):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the solution as JSON can hold it: arrays as lists."""
-        table = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in table.items()}
+        return plain(self)
 
 
 def solve_continuous(game: ContinuousGame, margin: float = 0.0) -> ContinuousSolution:

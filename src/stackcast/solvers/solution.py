@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from stackcast._notebook import InNotebook
+from stackcast._plain import plain
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
@@ -101,14 +101,4 @@ class Solution(InNotebook):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the solution as JSON can hold it: arrays as lists, NaN and infinity as null."""
-        return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
-
-
-def _plain(value: object) -> Any:
-    if isinstance(value, Sensitivity):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
-    if isinstance(value, np.ndarray):
-        return [_plain(entry) for entry in value.tolist()]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+        return plain(self)
