@@ -69,7 +69,7 @@ def main(training_rounds: int = 800_000) -> dict[str, float]:
         return sc.principals.FromPolicy(view, policy, horizon=ROUNDS, hold=HOLD, label="PPO")
 
     def learner(game: Any, seed: int) -> Any:
-        return sc.principals.VersionSpace(game.principal_view, horizon=ROUNDS, seed=seed)
+        return sc.principals.CommitmentLearner(game.principal_view, horizon=ROUNDS, seed=seed)
 
     table = {
         f"PPO, after {training_rounds:,} rounds of training": earned(ppo),

@@ -26,6 +26,10 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only say how many plays, and about how long.")
 ]
 Retry = Annotated[bool, typer.Option("--retry-failed", help="Play again what failed before.")]
+Part = Annotated[
+    str | None,
+    typer.Option("--part", metavar="I/N", help="Only part I of N, for the jobs of an array."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
 
@@ -37,6 +41,7 @@ def sweep(
     scheduler: Scheduler = None,
     dry_run: DryRun = False,
     retry_failed: Retry = False,
+    part: Part = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -52,6 +57,8 @@ def sweep(
         stackcast sweep compare.toml --out results --workers 8
 
         stackcast sweep compare.toml --scheduler tcp://10.0.0.1:8786
+
+        stackcast sweep compare.toml --out results --part 3/16
     """
     from stackcast._validation import InputError
 
@@ -62,12 +69,28 @@ def sweep(
         raise InputError("sweep", expected, f"no {error.name}") from None
     specification = read_specification(spec)
     folder = out or Path(f"{spec.stem}-results")
-    _run(specification, folder, workers, scheduler, dry_run, retry_failed, as_json, quiet)
+    run = (specification, folder, workers, scheduler, dry_run, retry_failed, as_json, quiet)
+    _run(*run, part=_part(part))
+
+
+def _part(given: str | None) -> tuple[int, int] | None:
+    if given is None:
+        return None
+    from stackcast._validation import InputError, shown
+
+    i, slash, n = given.partition("/")
+    if not (slash and i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
+        raise InputError("--part", "I/N, such as 3/16", shown(given))
+    return int(i), int(n)
 
 
 def tournament(
     rounds: Annotated[int, typer.Option("--rounds", help="Rounds of each play.")] = 20_000,
     seeds: Annotated[int, typer.Option("--seeds", help="Plays of each pair on each game.")] = 3,
+    add: Annotated[
+        list[str] | None,
+        typer.Option("--add", metavar="FILE.py:CLASS", help="A player of your own; repeatable."),
+    ] = None,
     out: Out = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -83,13 +106,15 @@ def tournament(
         stackcast tournament --rounds 2000 --seeds 1
 
         stackcast tournament --out cup --json
+
+        stackcast tournament --add my.py:MyPrincipal
     """
     from stackcast._validation import whole_number
     from stackcast.sweeps import tournament_specification
 
     whole_number("--rounds", rounds, at_least=1)
     whole_number("--seeds", seeds, at_least=1)
-    specification = tournament_specification(rounds, seeds)
+    specification = tournament_specification(rounds, seeds, add or ())
     folder = out or Path("tournament-results")
     _run(specification, folder, workers, scheduler, dry_run, retry_failed, as_json, quiet)
 
@@ -103,6 +128,7 @@ def _run(
     retry_failed: bool,
     as_json: bool,
     quiet: bool,
+    part: tuple[int, int] | None = None,
 ) -> None:
     from stackcast import sweeps
     from stackcast.cli._screen import print_json, say, screen
@@ -115,7 +141,11 @@ def _run(
         else:
             say(f"{len(specification):,} plays, about {_duration(seconds)}.")
         return
-    standing = _watched(specification, folder, workers, scheduler, retry_failed, quiet or as_json)
+    silent = quiet or as_json
+    standing = _watched(specification, folder, workers, scheduler, retry_failed, silent, part)
+    if part is not None:
+        _said_of_part(standing, folder, as_json, quiet)
+        return
     rows = sweeps.load(folder)
     report = write_sweep_report(folder, rows)
     failed = list(sweeps.failures(rows))
@@ -144,6 +174,19 @@ def _run(
         raise typer.Exit(1)
 
 
+def _said_of_part(standing: "Standing", folder: Path, as_json: bool, quiet: bool) -> None:
+    """Report on one part; the run without ``--part`` writes the page of all."""
+    from stackcast.cli._screen import print_json, say
+
+    if as_json:
+        counts = ("plays", "found", "done", "failed", "deaths", "seconds")
+        print_json({**{name: getattr(standing, name) for name in counts}, "folder": str(folder)})
+    elif not quiet:
+        say(f"{_sentence(standing, standing.failed)} Without --part, the report of all is written.")
+    if standing.failed:
+        raise typer.Exit(1)
+
+
 def _watched(
     specification: "Specification",
     folder: Path,
@@ -151,6 +194,7 @@ def _watched(
     scheduler: str | None,
     retry_failed: bool,
     quiet: bool,
+    part: tuple[int, int] | None,
 ) -> "Standing":
     from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
@@ -181,6 +225,7 @@ def _watched(
                 workers=workers,
                 scheduler=scheduler,
                 retry_failed=retry_failed,
+                part=part,
                 watch=watch,
             )
         except KeyboardInterrupt:

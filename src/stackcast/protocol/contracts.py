@@ -15,11 +15,15 @@ is given n rounds in one block must answer, bit for bit, as if it were given n b
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import importlib.util
 import inspect
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, Field, dataclass, fields
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
@@ -331,6 +335,8 @@ class Registry:
 
         [project.entry-points."stackcast.agents"]
         Stubborn = "my_package:Stubborn"
+
+    ``"my.py:Stubborn"`` names a class in a file, which is run.
     """
 
     def __init__(
@@ -353,6 +359,8 @@ class Registry:
         """Return the class of that name."""
         if name in self._own or name in self._earlier:
             return (self._own | self._earlier)[name]
+        if ".py:" in name:
+            return _class_of_file(name, self._role)
         for entry in entry_points(group=self._group):
             if entry.name == name:
                 found = entry.load()
@@ -362,12 +370,48 @@ class Registry:
         raise InputError(self._role, "one of " + ", ".join(self.names()), shown(name))
 
     def origin(self, name: str) -> str:
-        """Return who made the player: nothing for our own, a distribution and its version else."""
+        """Return who made the player: nothing for our own, a distribution and its version else.
+
+        A class of a file is told by the hash of the file.
+        """
+        if ".py:" in name:
+            return _hash_of_file(name.rpartition(":")[0])
         if name not in self._own:
             for entry in entry_points(group=self._group):
                 if entry.name == name and entry.dist is not None:
                     return f"{entry.dist.name} {entry.dist.version}"
         return ""
+
+
+def _hash_of_file(path: str) -> str:
+    try:
+        return hashlib.blake2b(Path(path).read_bytes(), digest_size=8).hexdigest()
+    except OSError as error:
+        raise InputError(path, "a file that can be read", str(error.strerror)) from None
+
+
+def _class_of_file(name: str, role: str) -> type[Any]:
+    """Return the class that ``file.py:Class`` names; a file runs once, and again once changed."""
+    path, _, wanted = name.rpartition(":")
+    module_name = f"stackcast_file_{_hash_of_file(path)}"
+    module = sys.modules.get(module_name)
+    if module is None:
+        spec = importlib.util.spec_from_file_location(module_name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = sys.modules[module_name] = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            del sys.modules[module_name]
+            raise InputError(
+                path, "a file that runs", f"{type(error).__name__}: {error}"
+            ) from error
+    made = getattr(module, wanted, None)
+    base = Principal if role == "principal" else Agent
+    if not (isinstance(made, type) and issubclass(made, base)):
+        raise InputError(name, f"a class of {role}s in the file", shown(made))
+    return made
 
 
 def build(

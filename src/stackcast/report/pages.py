@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import math
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -492,6 +493,12 @@ def sweep_tables(rows: pl.DataFrame) -> list[Table]:
     return [ranked, pairs]
 
 
+_CERTIFICATES = (
+    "Every play is audited; a bound is computed from the record of the play alone. Agents without "
+    "forecasts have the bounds that need none."
+)
+
+
 def write_sweep_report(folder: Path, rows: pl.DataFrame) -> Path:
     """Write ``report.html``, which needs nothing besides itself; return the file."""
     import polars as pl
@@ -509,11 +516,20 @@ def write_sweep_report(folder: Path, rows: pl.DataFrame) -> Path:
     parts = [element("h1", "Sweep"), element("p", words, "lead")]
     if done.height:
         columns = ("", "principal", "mean regret", "95% interval", "plays")
-        parts += [element("h2", "Ranking"), table(columns, _ranking(done))]
-        parts += [element("h2", "Every pair"), _svg_of(draw_pairs(done), "pairs", _PAIRS)]
-        if "curve_regret" in done.columns:
-            curves = _svg_of(draw_curves(done), "curves", _CURVES)
-            parts += [element("h2", "Regret over time"), curves]
+        # Who plays only some kinds of games is compared on those.
+        kinds = done.partition_by("kind", maintain_order=True) if "kind" in done.columns else [done]
+        for one in kinds:
+            on = f" on {one['kind'][0]} games" if len(kinds) > 1 else ""
+            parts += [element("h2", f"Ranking{on}"), table(columns, _ranking(one))]
+            pairs = _svg_of(draw_pairs(one), "pairs" + on.replace(" ", "-"), _PAIRS)
+            parts += [element("h2", f"Every pair{on}"), pairs]
+            if "curve_regret" in one.columns:
+                curves = _svg_of(draw_curves(one), "curves" + on.replace(" ", "-"), _CURVES)
+                parts += [element("h2", f"Regret over time{on}"), curves]
+        if "certificates_held" in done.columns:
+            heads = ("bound", "holds", "does not hold", "plays")
+            parts += [element("h2", "Certificates"), element("p", _CERTIFICATES)]
+            parts.append(table(heads, _certificates(done)))
         heading = element("h2", "By game and pair; a click on a heading sorts")
         parts += [heading, _by_pair(done), _SORTING]
     if failed:
@@ -533,6 +549,25 @@ def _ranking(rows: pl.DataFrame) -> list[tuple[str, ...]]:
             f"{row['plays']:,}",
         )
         for row in ranking(rows).iter_rows(named=True)
+    ]
+
+
+def _certificates(rows: pl.DataFrame) -> list[tuple[str, ...]]:
+    """Return for each bound of the audits in how many plays it held."""
+    counts = [
+        Counter(
+            name for names in rows[f"certificates_{side}"] for name in names.split("\n") if name
+        )
+        for side in ("held", "failed")
+    ]
+    return [
+        (
+            name,
+            f"{counts[0][name]:,}",
+            f"{counts[1][name]:,}",
+            f"{counts[0][name] + counts[1][name]:,}",
+        )
+        for name in sorted({*counts[0], *counts[1]})
     ]
 
 

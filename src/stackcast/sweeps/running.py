@@ -12,6 +12,7 @@ from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -20,7 +21,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from stackcast._validation import InputError, whole_number
 from stackcast.auditing import audit
-from stackcast.protocol import play
+from stackcast.protocol import kind_of, play
 from stackcast.sweeps.specification import algorithms
 from stackcast.sweeps.store import Store
 
@@ -47,7 +48,7 @@ def run_play(wanted: Play) -> dict[str, Any]:
         game, rounds, seed = wanted.game, wanted.rounds, wanted.seed
         principal = wanted.principal.build(game, rounds, seed)
         agent = wanted.agent.build(game, rounds, seed)
-        keep = "calibration" in wanted.metrics
+        keep = not {"calibration", "certificates"}.isdisjoint(wanted.metrics)
         transcript = play(principal, agent, rounds, game, forecasts=keep)
         row |= _measured(transcript, game, wanted.metrics)
     except Exception as error:
@@ -60,6 +61,7 @@ def _row(wanted: Play) -> dict[str, Any]:
     return {
         "key": wanted.key,
         "game": wanted.game.name,
+        "kind": "constrained" if wanted.game.constraints else kind_of(wanted.game),
         "principal": wanted.principal.label,
         "agent": wanted.agent.label,
         "rounds": wanted.rounds,
@@ -86,6 +88,10 @@ def _measured(transcript: Transcript, game: Game, wanted: tuple[str, ...]) -> di
     if "explored" in wanted:
         explored = found.exploration
         row["explored"] = explored.rounds / found.rounds if explored is not None else 0.0
+    if "certificates" in wanted:
+        for side, holds in (("held", True), ("failed", False)):
+            names = [bound.name for bound in found.bounds if bound.holds is holds]
+            row[f"certificates_{side}"] = "\n".join(names)
     if "curve" in wanted:
         row["curve_rounds"], row["curve_regret"] = _curve(transcript, game, found.value)
     if "calibration" in wanted:
@@ -144,6 +150,7 @@ def sweep(
     workers: int | None = None,
     scheduler: str | None = None,
     retry_failed: bool = False,
+    part: tuple[int, int] | None = None,
     watch: Callable[[Standing], None] | None = None,
 ) -> Standing:
     """Run every play of the specification that the folder does not have yet.
@@ -160,6 +167,8 @@ def sweep(
         The address of a Dask scheduler whose workers are used instead.
     retry_failed : bool
         Whether to play again what failed before.
+    part : (int, int), optional
+        Only part i of n: every nth play from the ith on. Parts may share a folder.
     watch : callable, optional
         Told how far the sweep is, after each play.
 
@@ -187,7 +196,10 @@ def sweep(
     store = Store(folder)
     kept = store.keys()
     skipped = {key for key, failed in kept.items() if not (failed and retry_failed)}
-    tasks = {play.key: play for play in specification.plays()}
+    i, n = (1, 1) if part is None else part
+    if not 1 <= whole_number("part, i", i) <= whole_number("part, n", n, at_least=1):
+        raise InputError("part", "i/n with i from 1 to n", f"{i}/{n}")
+    tasks = {play.key: play for play in islice(specification.plays(), i - 1, None, n)}
     left = {key: play for key, play in tasks.items() if key not in skipped}
     standing = Standing(len(tasks), len(tasks) - len(left))
     start = time.monotonic()

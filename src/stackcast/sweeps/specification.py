@@ -41,7 +41,7 @@ from stackcast import agents, principals
 from stackcast._files import from_toml, read_text
 from stackcast._validation import InputError, inside, one_of, shown, table_of, text
 from stackcast.games import GENERATORS, ContinuousGame, load_game
-from stackcast.protocol import build
+from stackcast.protocol import build, kind_of
 
 if TYPE_CHECKING:
     import os
@@ -57,6 +57,7 @@ Metric = Literal[
     "explored",
     "external_regret",
     "swap_regret",
+    "certificates",
     "curve",
     "calibration",
 ]
@@ -80,9 +81,15 @@ class Player:
 
     @property
     def label(self) -> str:
-        """The name, with the settings that were given."""
+        """The name, with the settings that were given; of a file's class the class's name."""
         given = ", ".join(f"{key}={json.dumps(value)}" for key, value in self.settings.items())
-        return f"{self.name}({given})" if given else self.name
+        name = self.name.rpartition(":")[2] if ".py:" in self.name else self.name
+        return f"{name}({given})" if given else name
+
+    def plays(self, game: Game) -> bool:
+        """Tell whether the player takes part in games of this kind."""
+        rooms: Any = {"agent": agents, "principal": principals}
+        return kind_of(game) in rooms[self.role].find(self.name).plays
 
     def build(self, game: Game, rounds: int, seed: int) -> Any:
         """Return the player of a game."""
@@ -131,7 +138,7 @@ def algorithms() -> str:
 
 @dataclass(frozen=True)
 class Specification:
-    """Games, players, lengths and seeds; every combination is a play.
+    """Games, players, lengths and seeds; every combination is a play, if its players play the game.
 
     Read one with :func:`read_specification`, or build it from a table with :meth:`of`.
 
@@ -188,20 +195,28 @@ class Specification:
         for room in (self.principals, self.agents):
             for i, player in enumerate(room, start=1):
                 try:
-                    player.build(self.games[0], min(self.rounds), self.seeds[0])
+                    game = next(filter(player.plays, self.games), self.games[0])
+                    player.build(game, min(self.rounds), self.seeds[0])
                 except InputError as error:
                     raise error.inside(f"{player.role}s, entry {i}") from None
 
     def __len__(self) -> int:
-        parts = (self.games, self.principals, self.agents, self.rounds, self.seeds)
-        return math.prod(map(len, parts))
+        return len(self.rounds) * len(self.seeds) * sum(1 for _ in self._pairs())
+
+    def _pairs(self) -> Iterator[tuple[Game, Player, Player]]:
+        for game in self.games:
+            principals, agents = (
+                [player for player in room if player.plays(game)]
+                for room in (self.principals, self.agents)
+            )
+            for principal, agent in product(principals, agents):
+                yield game, principal, agent
 
     def plays(self) -> Iterator[Play]:
         """Yield every play, in the order of the file."""
-        for game, principal, agent, rounds, seed in product(
-            self.games, self.principals, self.agents, self.rounds, self.seeds
-        ):
-            yield Play(game, principal, agent, rounds, seed, self.metrics)
+        for game, principal, agent in self._pairs():
+            for rounds, seed in product(self.rounds, self.seeds):
+                yield Play(game, principal, agent, rounds, seed, self.metrics)
 
 
 def read_specification(path: str | os.PathLike[str]) -> Specification:
@@ -211,6 +226,12 @@ def read_specification(path: str | os.PathLike[str]) -> Specification:
         table = from_toml(written)
     except InputError as error:
         raise error.inside(str(path)) from None
+    for room in ("principals", "agents"):
+        entries = table.get(room)
+        for i, entry in enumerate(entries if isinstance(entries, list) else (), start=1):
+            if isinstance(entry, dict) and ".py:" in str(entry.get("name")):
+                expected = "a name: a specification runs no file"
+                raise InputError(f"{path}: {room}, entry {i}, name", expected, shown(entry["name"]))
     return Specification.of(table, Path(path).parent)
 
 

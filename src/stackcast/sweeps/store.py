@@ -18,9 +18,10 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stackcast import agents, principals
 from stackcast._files import reason, write_whole
 from stackcast._validation import InputError
-from stackcast.games import FiniteGame, list_games, load_game
+from stackcast.games import list_games
 from stackcast.sweeps.specification import Specification
 
 if TYPE_CHECKING:
@@ -150,41 +151,48 @@ def _polars() -> Any:
     return polars
 
 
-#: Who takes part in a tournament: those that need nothing but a view, a horizon and a seed.
-_PRINCIPALS = (
-    {"name": "CommitmentLearner"},
-    {"name": "UniformExplore"},
-    {"name": "GridBandit"},
-    {"name": "Oracle", "settings": {"margin": 0.02}},  # a margin for plays of some 10,000 rounds
-)
-_AGENTS = (
-    "Calibrated",
-    "NonAdaptive",
-    "Lazy",
-    "BestResponse",
-    "QuantalResponse",
-    "Hedge",
-    "FollowTheLeader",
-    "BlumMansour",
-)
+#: Principals that play what they are given, and no tournament.
+_SCRIPTED = ("Fixed", "PhaseSwitch", "Replay")
 
 
-def _finite_games() -> list[str]:
-    return [name for name in list_games() if isinstance(load_game(name), FiniteGame)]
+def tournament_specification(
+    rounds: int = 20_000, seeds: int = 3, add: Sequence[str] = ()
+) -> Specification:
+    """Return the sweep of everybody against everybody on the catalogue.
 
+    Each player meets the games that it plays: finite ones, constrained ones and security games.
 
-def tournament_specification(rounds: int = 20_000, seeds: int = 3) -> Specification:
-    """Return the sweep of everybody against everybody on the finite games of the catalogue."""
+    Parameters
+    ----------
+    rounds, seeds : int
+        The rounds of a play, and how often each pair meets on each game.
+    add : sequence of str
+        More players: names of installed ones, or classes in files as ``"my.py:MyPrincipal"``.
+    """
+    sides: dict[str, dict[str, dict[str, Any]]] = {"principals": {}, "agents": {}}
+    for kind in ("finite", "security"):
+        for room, names in (("principals", principals.names), ("agents", agents.names)):
+            sides[room] |= {name: {"name": name} for name in names(kind) if name not in _SCRIPTED}
+    for name in add:
+        sides["agents" if _is_agent(name) else "principals"][name] = {"name": name}
     return Specification.of(
         {
             "rounds": rounds,
             "seeds": seeds,
-            "games": [{"name": name} for name in _finite_games()],
-            "principals": list(_PRINCIPALS),
-            "agents": [{"name": name} for name in _AGENTS],
-            "metrics": ["average_utility", "explored", "curve"],
+            "games": [{"name": name} for name in list_games()],
+            **{room: list(players.values()) for room, players in sides.items()},
+            "metrics": ["average_utility", "explored", "certificates", "curve"],
         }
     )
+
+
+def _is_agent(name: str) -> bool:
+    try:
+        agents.find(name)
+    except InputError:
+        principals.find(name)  # says what is wrong with it
+        return False
+    return True
 
 
 def summary(rows: pl.DataFrame, by: Sequence[str], column: str = "regret") -> pl.DataFrame:
