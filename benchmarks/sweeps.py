@@ -18,7 +18,7 @@ from benchmarks._timing import summary
 from stackcast.sweeps import Specification, load, sweep
 from stackcast.sweeps.running import run_play
 
-PLAYS, MANY = 120, 10_000
+PLAYS, MANY = 120, 20_000
 
 
 def specification(agent: str, rounds: int, seeds: int) -> Specification:

@@ -223,11 +223,13 @@ def sweep(
 
 def estimate(specification: Specification, workers: int | None = None) -> float:
     """Return about how many seconds all plays would take, from short plays of every pair."""
-    pairs = [(p, a) for p in specification.principals for a in specification.agents]
-    repeats = len(specification.games) * len(specification.seeds)
+    pairs: dict[tuple[str, str], list[Any]] = {}
+    for met in specification.meetings():
+        pairs.setdefault((met[1].label, met[2].label), []).append(met)
     first, seconds = next(specification.plays()), 0.0
-    for i, (principal, agent) in enumerate(pairs):
-        game = specification.games[i % len(specification.games)]
+    for i, met in enumerate(pairs.values()):
+        game, principal, agent = met[i % len(met)]
+        repeats = len(met) * len(specification.seeds)
         rounds = min(1000, *specification.rounds)
         short = replace(first, game=game, principal=principal, agent=agent, rounds=rounds)
         run_play(replace(short, rounds=min(rounds, 50)))

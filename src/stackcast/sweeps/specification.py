@@ -201,9 +201,10 @@ class Specification:
                     raise error.inside(f"{player.role}s, entry {i}") from None
 
     def __len__(self) -> int:
-        return len(self.rounds) * len(self.seeds) * sum(1 for _ in self._pairs())
+        return len(self.rounds) * len(self.seeds) * sum(1 for _ in self.meetings())
 
-    def _pairs(self) -> Iterator[tuple[Game, Player, Player]]:
+    def meetings(self) -> Iterator[tuple[Game, Player, Player]]:
+        """Yield who meets on which game: those who play games of its kind."""
         for game in self.games:
             principals, agents = (
                 [player for player in room if player.plays(game)]
@@ -214,7 +215,7 @@ class Specification:
 
     def plays(self) -> Iterator[Play]:
         """Yield every play, in the order of the file."""
-        for game, principal, agent in self._pairs():
+        for game, principal, agent in self.meetings():
             for rounds, seed in product(self.rounds, self.seeds):
                 yield Play(game, principal, agent, rounds, seed, self.metrics)
 
