@@ -224,8 +224,8 @@ def sweep(
 def estimate(specification: Specification, workers: int | None = None) -> float:
     """Return about how many seconds all plays would take, from short plays of every pair."""
     pairs: dict[tuple[str, str], list[Any]] = {}
-    for met in specification.meetings():
-        pairs.setdefault((met[1].label, met[2].label), []).append(met)
+    for game, principal, agent in specification.meetings():
+        pairs.setdefault((principal.label, agent.label), []).append((game, principal, agent))
     first, seconds = next(specification.plays()), 0.0
     for i, met in enumerate(pairs.values()):
         game, principal, agent = met[i % len(met)]
