@@ -38,7 +38,7 @@ from stackcast.calibration.rates import (
     SecondOrderRate,
     as_rate,
 )
-from stackcast.calibration.recalibration import Recalibration, Recalibrator, recalibrate
+from stackcast.calibration.recalibration import Odds, Recalibration, Recalibrator, recalibrate
 from stackcast.calibration.sequential_test import SequentialTest, sequential_calibration_test
 from stackcast.calibration.tables import ForecastTable, certify_forecasts, read_forecasts
 
@@ -58,6 +58,7 @@ __all__ = [
     "FunctionBinning",
     "GridBinning",
     "Method",
+    "Odds",
     "PowerRate",
     "Rate",
     "Recalibration",

@@ -73,7 +73,7 @@ ACCURACY = 0.1
 _NOBODY = np.zeros(0)
 
 # Rows of `banks`.
-_RETURNED, _PRIOR, _SCALE, _OFFSET, _WEALTH, _RESERVE = range(6)
+_RETURNED, _PRIOR, SCALE, _OFFSET, _WEALTH, _RESERVE = range(6)
 
 # How many rounds may pass, at least, before scale and offset are worked into v.
 _SETTLE = 64
@@ -119,7 +119,7 @@ def new_bankroll(
     banks = np.zeros((6, len(kinds)))
     banks[_RETURNED] = [bank.returned for bank in kinds]
     banks[_PRIOR] = banks[_WEALTH] = [bank.prior for bank in kinds]
-    banks[_SCALE] = banks[_RESERVE] = 1.0
+    banks[SCALE] = banks[_RESERVE] = 1.0
     wealth = np.zeros((bins, m, 2, len(sizes)))
     wealth[:] = shares[:-1, None, None, None] * priors
     inverse = np.divide(1.0, widths, out=np.zeros(m), where=widths > 0)
@@ -150,7 +150,7 @@ def imbalance(bankroll: Bankroll, z: FloatArray) -> None:
         for j in range(m):
             total = 0.0
             for b in range(count):
-                total += bankroll.banks[_SCALE, b] * bankroll.tilts[i, j, b]
+                total += bankroll.banks[SCALE, b] * bankroll.tilts[i, j, b]
             z[i * m + j] = total
 
 
@@ -179,7 +179,7 @@ def bet(bankroll: Bankroll, i: int, weight: float, gap: FloatArray) -> None:
             continue
         over, under = wealth[i, j, 0], wealth[i, j, 1]
         for b in range(banks.shape[1]):
-            scale = banks[_SCALE, b]
+            scale = banks[SCALE, b]
             common = banks[_OFFSET, b] / scale * shares[i]
             won, tilt = 0.0, 0.0
             for e in range(first[b], first[b + 1]):
@@ -206,7 +206,7 @@ def holdings(bankroll: Bankroll, out: FloatArray) -> None:
     for e in range(priors.size):
         total = common * priors[e]
         for b in range(banks.shape[1]):
-            total += banks[_SCALE, b] * experts[e, b]
+            total += banks[SCALE, b] * experts[e, b]
         out[e] = max(total, 0.0)
 
 
@@ -216,13 +216,13 @@ def pay(bankroll: Bankroll, gains: FloatArray) -> None:
     out_of_line()
     banks, experts, priors = bankroll.banks, bankroll.experts, bankroll.expert_priors
     for b in range(banks.shape[1]):
-        common = banks[_OFFSET, b] / banks[_SCALE, b] * banks[_PRIOR, b]
+        common = banks[_OFFSET, b] / banks[SCALE, b] * banks[_PRIOR, b]
         won = 0.0
         for e in range(priors.size):
             step = gains[e] * (experts[e, b] + common * priors[e])
             experts[e, b] += step
             won += step
-        banks[_WEALTH, b] += banks[_SCALE, b] * won
+        banks[_WEALTH, b] += banks[SCALE, b] * won
 
 
 @leaf
@@ -240,10 +240,10 @@ def settle_round(bankroll: Bankroll, t: int) -> None:
         kept = (1.0 - c) / total
         given = kept * banks[_RETURNED, b] * banks[_WEALTH, b] + c * banks[_PRIOR, b]
         own = kept * (1.0 - banks[_RETURNED, b])
-        banks[_SCALE, b] *= own
+        banks[SCALE, b] *= own
         banks[_OFFSET, b] = own * banks[_OFFSET, b] + given / banks[_PRIOR, b]
         banks[_WEALTH, b] = own * banks[_WEALTH, b] + given
-        extreme = extreme or not 1e-50 < banks[_SCALE, b] < 1e50
+        extreme = extreme or not 1e-50 < banks[SCALE, b] < 1e50
     if extreme or t % max(_SETTLE, bankroll.wealth.shape[0]) == 0:
         _work_in(bankroll)
 
@@ -255,8 +255,8 @@ def _work_in(bankroll: Bankroll) -> None:
     wealth, tilts, sizes, priors, first, banks, shares, growth, _, _ = bankroll
     n, m = tilts.shape[:2]
     for b in range(banks.shape[1]):
-        scale, offset = banks[_SCALE, b], banks[_OFFSET, b]
-        banks[_SCALE, b], banks[_OFFSET, b] = 1.0, 0.0
+        scale, offset = banks[SCALE, b], banks[_OFFSET, b]
+        banks[SCALE, b], banks[_OFFSET, b] = 1.0, 0.0
         left = shares[-1]
         banks[_RESERVE, b] = scale * banks[_RESERVE, b] + offset if left > 0.0 else 0.0
         total = banks[_RESERVE, b] * left * banks[_PRIOR, b]

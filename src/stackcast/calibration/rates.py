@@ -144,6 +144,8 @@ class SecondOrderRate:
         T.
     level : float
         The chance that the bound fails; only used with a horizon.
+    share : float
+        The part of the bankroll that lies on these bins; all of it for a forecaster.
 
     Examples
     --------
@@ -159,12 +161,14 @@ class SecondOrderRate:
     constant: float = 1.0
     horizon: int | None = None
     level: float = 0.05
+    share: float = 1.0
 
     def __post_init__(self) -> None:
         whole_number("bins", self.bins, at_least=1)
         whole_number("actions", self.actions, at_least=1)
         real_number("constant", self.constant, above=0.0)
         real_number("level", self.level, above=0.0, at_most=1.0)
+        real_number("share", self.share, above=0.0, at_most=1.0)
         if self.horizon is not None:
             whole_number("horizon", self.horizon, at_least=1)
 
@@ -182,7 +186,8 @@ class SecondOrderRate:
         """Return R_s for intervals that start in round ``start`` (or an array of rounds)."""
         s = np.asarray(start, dtype=np.float64)
         later = np.where(s > 1, np.log(s + math.e) + 2 * np.log(np.log(s + math.e)), 0.0)
-        price = math.log(2 * self.bins * self.actions * BANKS[0].sizes / BANKS[0].prior) + 1 + later
+        each = BANKS[0].prior * self.share / (2 * self.bins * self.actions * BANKS[0].sizes)
+        price = -math.log(each) + 1 + later
         if self.horizon is not None:
             price = price + later - math.log(self.level) + ACCURACY * (1 + math.log(self.horizon))
         return price if price.ndim else float(price)
