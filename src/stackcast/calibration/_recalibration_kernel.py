@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stackcast._compiling import entry, inner, out_of_line
+from stackcast._compiling import entry, inner, leaf, out_of_line
 from stackcast.calibration._bankroll import (
     SCALE,
     Bankroll,
@@ -149,7 +149,7 @@ def row_width(outcomes: int, attributes: int) -> int:
     return EXPERTS * outcomes + 2 * outcomes + 2 + attributes
 
 
-@inner
+@leaf
 def uniform(key: np.uint64, ticket: int) -> float:
     """Return the ticket-th number in [0, 1) of this key (SplitMix64, counted, not stepped)."""
     z = key + np.uint64(ticket) * np.uint64(0x9E3779B97F4A7C15)
@@ -162,7 +162,7 @@ def uniform(key: np.uint64, ticket: int) -> float:
 # --- a yes/no event -------------------------------------------------------------------------------
 
 
-@inner
+@leaf
 def _histogram_cell(q: float, x: float, cells: float) -> int:
     if cells == 1.0:
         return 0
@@ -171,12 +171,12 @@ def _histogram_cell(q: float, x: float, cells: float) -> int:
     return min(max(int(2.0 * x + 0.5 * cells), 0), int(cells) - 1)
 
 
-@inner
+@leaf
 def _step(x: float) -> int:
     return min(max(int(4.0 * x + 0.5 * STEPS), 0), STEPS - 1)
 
 
-@inner
+@leaf
 def _squared(A: FloatArray, x: float, y: float, z: float) -> float:
     """Return v′A⁻¹v for a symmetric 3×3 matrix and v = (x, y, z)."""
     a, b, c, d, e, f = A[0, 0], A[0, 1], A[0, 2], A[1, 1], A[1, 2], A[2, 2]
@@ -186,7 +186,7 @@ def _squared(A: FloatArray, x: float, y: float, z: float) -> float:
     return total / (a * i + b * j + c * k)
 
 
-@inner
+@leaf
 def _advise_event(q: float, maps: Maps, row: FloatArray) -> None:
     """Write what the maps make of q, and the logarithms that they learn from."""
     out_of_line()
@@ -300,12 +300,12 @@ def _pool(steps: FloatArray) -> None:
             i += 1
 
 
-@inner
+@leaf
 def _net(p: float, B: float, m: float, C: float, r: float, z: float) -> float:
     return B * (m / p - (1.0 - m) / (1.0 - p)) + C * (r - p) + z
 
 
-@inner
+@leaf
 def _root(B: float, m: float, C: float, r: float, z: float) -> float:
     """Return the p at which the bets cancel where the decision's bets add z: the sum falls in p."""
     # B(m − p) + z·p(1 − p) = 0 without cancellation, then Newton with the Brier bets.
@@ -327,7 +327,7 @@ def _root(B: float, m: float, C: float, r: float, z: float) -> float:
     return p
 
 
-@inner
+@leaf
 def choose_event(
     B: float,
     m: float,
@@ -374,7 +374,7 @@ def choose_event(
 # --- k outcomes -----------------------------------------------------------------------------------
 
 
-@inner
+@leaf
 def decide(p: FloatArray, loss: FloatArray) -> int:
     """Return the decision of least expected loss, the first of several."""
     best, at = np.inf, 0
@@ -497,7 +497,7 @@ def _solve(A: FloatArray, g: FloatArray) -> None:
         g[i] /= L[i, i]
 
 
-@inner
+@leaf
 def _cancel(B: float, m: FloatArray, C: float, r: FloatArray, z: FloatArray, p: FloatArray) -> None:
     """Write the p at which the bets cancel for every outcome where the decision's bets add z.
 
@@ -782,7 +782,7 @@ def _eliminate(system: FloatArray) -> bool:
     return True
 
 
-@inner
+@leaf
 def _imbalance(bankroll: Bankroll, groups: IntArray, decisions: int, i: int, j: int) -> float:
     """Return what the bets on the bias of decision i and outcome j add, those of groups too."""
     tilts, banks = bankroll.tilts, bankroll.banks
@@ -797,7 +797,7 @@ def _imbalance(bankroll: Bankroll, groups: IntArray, decisions: int, i: int, j: 
     return z
 
 
-@inner
+@leaf
 def _forecast_event(
     q: float,
     groups: IntArray,
@@ -922,7 +922,7 @@ def _settle(
         _teach(row[at : at + gap.size], int(row[at + 2 * gap.size]), int(y), maps)
 
 
-@inner
+@leaf
 def _gains_event(row: FloatArray, y: float, gains: FloatArray, gap: FloatArray) -> None:
     """Write f − 1 of each map's two bets, and y − p."""
     out_of_line()
@@ -934,7 +934,7 @@ def _gains_event(row: FloatArray, y: float, gains: FloatArray, gap: FloatArray) 
         gains[YES_NO_EXPERTS + e] = (row[e] - p) * gap[0]
 
 
-@inner
+@leaf
 def _gains_classes(row: FloatArray, y: int, gains: FloatArray, gap: FloatArray) -> None:
     """Write f − 1 of each map's two bets, and e_y − p."""
     out_of_line()

@@ -26,8 +26,12 @@ if TYPE_CHECKING:
         to_pygambit,
         to_quantecon,
     )
+    from stackcast.interop.river import OnlineCalibrator
+    from stackcast.interop.scikit_learn import OnlineCalibratedClassifier
 
 _HOMES = {
+    "OnlineCalibratedClassifier": "scikit_learn",
+    "OnlineCalibrator": "river",
     "ParallelEnv": "environments",
     "PrincipalEnv": "environments",
     "from_csv": "games",
@@ -44,6 +48,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "OnlineCalibratedClassifier",
+    "OnlineCalibrator",
     "ParallelEnv",
     "PrincipalEnv",
     "from_csv",
