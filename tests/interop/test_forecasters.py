@@ -1,4 +1,4 @@
-"""The classifiers of scikit-learn and river that wrap a recalibrator: their own checks, and ours."""
+"""Classifiers of scikit-learn and river that wrap a recalibrator: their checks, and ours."""
 
 from __future__ import annotations
 
