@@ -98,7 +98,7 @@ def verify(
             take(check_claim(name, full))
     else:
         from concurrent.futures import ProcessPoolExecutor, as_completed
-        from multiprocessing import get_context
+        from multiprocessing import active_children, get_context
 
         groups: dict[str, list[str]] = {}
         for claim in CLAIMS:
@@ -109,15 +109,28 @@ def verify(
         with ProcessPoolExecutor(
             min(count, len(groups)), get_context("spawn"), initializer=_end_quietly
         ) as pool:
-            for future in as_completed([pool.submit(_check, groups[key], full) for key in order]):
-                for finding in future.result():
-                    take(finding)
+            try:
+                # Workers start with Ctrl-C held back, until they can end without a traceback.
+                held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+                try:
+                    futures = [pool.submit(_check, groups[key], full) for key in order]
+                finally:
+                    signal.pthread_sigmask(signal.SIG_SETMASK, held)
+                for future in as_completed(futures):
+                    for finding in future.result():
+                        take(finding)
+            except KeyboardInterrupt:
+                for child in active_children():
+                    child.kill()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
     return [found[name] for name in chosen]
 
 
 def _end_quietly() -> None:
     """Let Ctrl-C end a worker at once and without a word: the first process speaks."""
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _check(names: list[str], full: bool) -> list[Finding]:

@@ -136,6 +136,12 @@ VERDICTS: dict[Any, tuple[str, str]] = {
 }
 
 
+class Word(str):
+    """A verdict in a word, as claims have it."""
+
+    __slots__ = ()
+
+
 def page(name: str, parts: Iterable[str]) -> str:
     """Return the page; the parts are HTML."""
     body = "\n".join(parts)
@@ -177,7 +183,7 @@ def table(
 
 
 def _cell(entry: str | bool | float | None) -> str:
-    if entry is None or isinstance(entry, bool) or entry in VERDICTS:
+    if entry is None or isinstance(entry, bool | Word):
         word, kind = VERDICTS[entry]
         return f'<td class="{kind}">{word}</td>'
     if isinstance(entry, float):
@@ -624,7 +630,7 @@ def findings_page(findings: Sequence[Finding], figures: dict[str, str], command:
     title = "The claims of the paper, measured"
     columns = ("claim", "where", "failures", "worst", "bound", "verdict")
     rows = [
-        (f.name, f.where, f"{f.failures:,} of {f.runs:,}", f.measured, _bound(f), f.verdict)
+        (f.name, f.where, f"{f.failures:,} of {f.runs:,}", f.measured, _bound(f), Word(f.verdict))
         for f in findings
     ]
     parts = [element("h1", title), element("p", verdict_of(findings), "found")]

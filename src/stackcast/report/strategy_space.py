@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 CORNERS = np.array([[0.5, math.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
 #: The width of a letter where the triangle's sides have length 1.
 _CHARACTER = 0.022
+#: A commitment this far from V*, where the triangle's sides have length 1, is not magnified.
+_FAR = 0.25
 #: Forecasts that a cloud shows.
 _CLOUD, _PURPLE = 3000, "#7A1F5C"
 #: More axes, or targets, than this cannot be read: those that matter most are shown.
@@ -302,10 +304,14 @@ def _draw_ternary(
     points = np.array([entry.strategy @ CORNERS for entry in explored]).reshape(-1, 2)
     diamond = commitment.strategy @ CORNERS
     star = None if solution is None else solution.strategy @ CORNERS
-    near = ax.inset_axes((0.95, 0.06, 0.42, 0.42))
-    draw_triangle(game, None, near, names_beside=True)
-    near.get_legend().remove()
-    for place in (ax, near):
+    apart = 0.0 if star is None else float(np.abs(diamond - star).max())
+    places = [ax]
+    if apart < _FAR:  # far from V* there is nothing to look at closely
+        near = ax.inset_axes((0.95, 0.06, 0.42, 0.42))
+        draw_triangle(game, None, near, names_beside=True)
+        near.get_legend().remove()
+        places.append(near)
+    for place in places:
         if cloud is not None:
             flat = cloud @ CORNERS
             _draw_cloud(place, flat[:, 0], flat[:, 1], 0.35)
@@ -313,18 +319,16 @@ def _draw_ternary(
             place.plot(*points.T, color="black", linewidth=0.5, alpha=0.35, zorder=5)
         _dots(place, points)
         entries = _landmarks(place, star, diamond, len(points), cloud is not None)
-    _zoom(near, diamond, star)
-    ax.indicate_inset_zoom(near, edgecolor="black", alpha=1.0)
+    if len(places) > 1:
+        _zoom(near, diamond if star is None else (diamond + star) / 2, max(0.07, 0.8 * apart))
+        ax.indicate_inset_zoom(near, edgecolor="black", alpha=1.0)
     ax.legend(
         handles=entries, loc="upper left", bbox_to_anchor=(0.86, 0.80), frameon=False, fontsize=11
     )
 
 
-def _zoom(near: Any, diamond: FloatArray, star: FloatArray | None) -> None:
-    """Show the surroundings of the commitment alone."""
-    middle = diamond if star is None else (diamond + star) / 2
-    apart = 0.0 if star is None else float(np.abs(diamond - star).max())
-    reach = max(0.07, 0.8 * apart)
+def _zoom(near: Any, middle: FloatArray, reach: float) -> None:
+    """Show the surroundings of a point alone."""
     near.set_xlim(middle[0] - reach, middle[0] + reach)
     near.set_ylim(middle[1] - reach, middle[1] + reach)
     near.set_title("")
