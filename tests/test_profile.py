@@ -175,7 +175,7 @@ def test_the_result_is_read_only_and_speaks_json() -> None:
     told = json.loads(json.dumps(profile.to_dict(), allow_nan=False))
     assert told["errors"]["1"] == profile.errors[1]
     assert told["worst"]["3"]["stop"] == 3
-    assert profile.table().row_count == len(profile.errors)
+    assert len(profile.worst) == len(profile.errors)
 
 
 @pytest.mark.parametrize(

@@ -152,13 +152,14 @@ def test_every_kind_of_game_has_its_own_players_and_figures(
 
 
 def test_every_game_of_the_catalogue_has_default_players_that_fit() -> None:
-    from stackcast.cli._players import build_agent, build_principal, default_players
+    from stackcast.cli.play import default_players
+    from stackcast.protocol import build
 
     for name in (*sc.list_games(), *sc.games.list_games("continuous")):
         game = sc.load_game(name)
         principal, agent = default_players(game)
-        assert build_principal(principal, game, 1000, 0, None).settings["name"] == principal
-        assert build_agent(agent, game, 0, None).settings["name"] == agent
+        assert build("principal", principal, game, horizon=1000).settings["name"] == principal
+        assert build("agent", agent, game).settings["name"] == agent
 
 
 @pytest.mark.usefixtures("no_figures")

@@ -13,8 +13,6 @@ from stackcast.calibration.sequential_test import SequentialTest, sequential_cal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rich.console import Group
-
 Verdict = Literal["calibrated within rate", "refuted", "not refuted"]
 
 
@@ -74,13 +72,6 @@ class ForecastCertificate:
         if self.test is not None:
             told.append(self.test.sentence(self._name(self.test.interval.bin)))
         return told
-
-    def table(self) -> Group:
-        """Return the certificate for a terminal (Rich)."""
-        from rich.console import Group
-        from rich.text import Text
-
-        return Group(self.profile.table(), *(Text(sentence) for sentence in self.sentences()))
 
     def _name(self, label: int) -> str:
         name = self.bin_names.get(label)

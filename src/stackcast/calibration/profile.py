@@ -46,8 +46,6 @@ from stackcast.calibration.errors import ForecastRecord, _score, forecast_record
 from stackcast.calibration.rates import AdaptiveRate, Rate, SecondOrderRate, as_rate
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from stackcast._validation import FloatArray
 
 _STRETCH = 8192  # end points that are bounded together, or four times the class's longest length
@@ -141,30 +139,6 @@ class CalibrationProfile:
         if self.upper <= 1:
             return True
         return False if self.lower > 1 else None
-
-    def table(self) -> Table:
-        """Return the profile as a table of Rich: one row a length, rounds counted from 1."""
-        from rich.table import Table
-
-        caption = (
-            f"error/rate over all intervals of at least {self.shortest} rounds: "
-            f"{self.lower:.4g} to {self.upper:.4g}"
-        )
-        table = Table(title="Calibration profile", caption=caption)
-        for name in ("rounds", "worst error", "rate", "error/rate", "where", "bin", "coordinate"):
-            table.add_column(name, justify="right")
-        for length, at in self.worst.items():
-            allowed = self.rate(length)
-            table.add_row(
-                f"{length}",
-                f"{at.error:.4f}",
-                f"{allowed:.4f}",
-                f"{at.error / allowed:.3f}",
-                f"{at.start + 1}–{at.stop}",
-                f"{at.bin}",
-                f"{at.coordinate}",
-            )
-        return table
 
     def to_dict(self) -> dict[str, Any]:
         """Return the profile as plain numbers, lists and tables for JSON."""

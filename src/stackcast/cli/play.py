@@ -124,7 +124,6 @@ def play(
     if resume is not None:
         folder, (run, chosen) = resume, _stopped_run(resume, context)
     else:
-        from stackcast.cli._players import default_players
         from stackcast.games import DEFAULT_GAME, load_game
 
         given = DEFAULT_GAME if game is None else game
@@ -156,6 +155,17 @@ def play(
         raise typer.Exit(1)
 
 
+def default_players(game: Any) -> tuple[str, str]:
+    """Return the names of the principal and the agent that play a game where none is named."""
+    from stackcast.protocol import kind_of
+
+    if kind_of(game) == "continuous":  # in more dimensions no agent can forecast on a grid
+        forecasts = game.space.dimension <= 2
+        agent = "ContinuousCalibrated" if forecasts else "ContinuousBestResponse"
+        return "ResponseGradient", agent
+    return "CommitmentLearner", "Calibrated"
+
+
 def _resuming(folder: Path) -> str:
     return shlex.join(["stackcast", "play", "--resume", str(folder)])
 
@@ -163,15 +173,19 @@ def _resuming(folder: Path) -> str:
 def _played(run: _Run, game: Any, folder: Path, *, fresh: bool, shown: bool) -> Played:
     """Play, with a checkpoint in the folder; a run that was stopped gives what it has."""
     from stackcast.auditing import audit
-    from stackcast.cli._players import build_agent, build_principal
     from stackcast.cli._screen import compiling_said, warn
+    from stackcast.protocol import build
     from stackcast.protocol import play as play_game
     from stackcast.report import Played
     from stackcast.solvers import solve
 
     with compiling_said():
-        principal = build_principal(run.principal, game, run.rounds, run.seed, run.margin)
-        agent = build_agent(run.agent, game, run.seed, run.feedback)
+        kept = {} if run.margin is None else {"margin": run.margin}
+        seen = {} if run.feedback is None else {"feedback": run.feedback}
+        principal = build(
+            "principal", run.principal, game, horizon=run.rounds, seed=run.seed, settings=kept
+        )
+        agent = build("agent", run.agent, game, seed=run.seed, settings=seen)
         solution: Solution = solve(game)
         if fresh:
             _begin(run, game, folder)
