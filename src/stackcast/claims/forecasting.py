@@ -19,7 +19,7 @@ from stackcast.calibration import (
     play_adversary,
     two_adjacent_points,
 )
-from stackcast.claims.experiments import Claim, Curve, Measured
+from stackcast.claims.claim import Claim, Curve, Measured
 from stackcast.games import FiniteGame, uniform
 from stackcast.protocol import Block
 
@@ -48,29 +48,27 @@ def _records(full: bool) -> Iterator[tuple[str, Binning, FloatArray, FloatArray]
             binning = BestResponseBinning(FiniteGame(np.zeros((m, m)), nearest).agent_view)
             for name, outcomes in hard_sequences(m, rounds, seed).items():
                 made = AdaptiveForecaster(binning, seed=seed).run(outcomes).forecasts
-                yield f"{m}×{m}, {name}", binning, outcomes, made
+                yield f"{m}×{m}, {name}, seed {seed}", binning, outcomes, made
             if m <= 3:
                 for adversary in ADVERSARIES:
                     forecaster = AdaptiveForecaster(binning, seed=seed)
                     seen, made = play_adversary(forecaster, adversary, reactive)
-                    yield f"{m}×{m}, adversary {adversary}", binning, seen, made
+                    yield f"{m}×{m}, adversary {adversary}, seed {seed}", binning, seen, made
 
 
 def adaptive_calibration(full: bool) -> Measured:
     """Measure the constant of the rate, over all intervals of hard sequences and adversaries."""
-    worst: CalibrationProfile | None = None
-    label, records = "", 0
-    for name, binning, outcomes, forecasts in _records(full):
-        found = _profile(binning, outcomes, forecasts)
-        records += 1
-        if worst is None or found.upper > worst.upper:
-            worst, label = found, name
-    assert worst is not None
+    profiles = {
+        name: _profile(binning, outcomes, forecasts)
+        for name, binning, outcomes, forecasts in _records(full)
+    }
+    label = max(profiles, key=lambda name: profiles[name].upper)
+    worst = profiles[label]
     lengths = list(worst.errors)
     return Measured(
-        worst.upper,
+        tuple(found.upper for found in profiles.values()),
         1.0,
-        f"{records} records of hard sequences and adversaries, every interval",
+        f"{len(profiles)} records of hard sequences and adversaries, every interval",
         f"the worst record is {label}; the sup lies between {worst.lower:.3g} and "
         f"{worst.upper:.3g}",
         Curve(
@@ -86,15 +84,15 @@ def adaptive_calibration(full: bool) -> Measured:
 def continuous_binning(full: bool) -> Measured:
     """Measure the same with continuous bins, where the forecast is deterministic and ε is 0."""
     rounds = 20_000 if full else 3000
-    worst, gain = 0.0, 0.0
+    found, gain = [], 0.0
     for bins in (4, 7):
         binning = TentBinning(np.linspace(0, 1, bins), dimension=2)
         for outcomes in hard_sequences(2, rounds).values():
             forecasts = AdaptiveForecaster(binning).run(outcomes).forecasts
-            worst = max(worst, _profile(binning, outcomes, forecasts).upper)
+            found.append(_profile(binning, outcomes, forecasts).upper)
         gain = max(gain, _largest_gain(binning))
     return Measured(
-        worst,
+        tuple(found),
         1.0,
         f"tent bins, {rounds:,} rounds of hard sequences, every interval",
         f"deterministic forecasts; nature's gain in a round is at most {gain:.2g} (ε = 0)",
@@ -122,7 +120,7 @@ def two_actions(full: bool) -> Measured:
     forecaster = AdaptiveForecaster(binning)
     grid = np.linspace(0.0, 1.0, 401)
     weights = binning.weights(np.column_stack([grid, 1 - grid]))
-    worst, mixed = -np.inf, 0
+    found, mixed = [], 0
     rounds = 2000 if full else 300
     for outcome in hard_sequences(2, rounds)["switch every 50"]:
         forecaster.forecast()
@@ -131,10 +129,10 @@ def two_actions(full: bool) -> Measured:
         positions, shares = two_adjacent_points(grid, pull)
         mixed += len(positions) == 2
         gains = [shares @ ((h - grid[positions]) * pull[positions]) for h in (0.0, 1.0)]
-        worst = max(worst, float(max(gains)) / grid[1])
+        found.append(float(max(gains)) / grid[1])
         forecaster.observe(outcome)
     return Measured(
-        worst,
+        tuple(found),
         1.0,
         f"{rounds} rounds, a grid of {len(grid)} forecasts",
         f"two forecasts were mixed in {mixed} rounds",
@@ -145,7 +143,7 @@ def sleeping_experts(full: bool) -> Measured:
     """Measure the regret of AdaNormalHedge over streaming starts, on every interval."""
     rounds = 1000 if full else 400
     view = uniform(3, 4, 1).agent_view
-    worst, corners, t = 0.0, np.eye(3), np.arange(rounds)
+    found, corners, t = [], np.eye(3), np.arange(rounds)
     sequences: dict[str, Any] = {
         "cycle": corners[t % 3],
         "phases": corners[(t // 100) % 3],
@@ -163,11 +161,13 @@ def sleeping_experts(full: bool) -> Measured:
         sums = np.vstack([np.zeros(k), ((utilities - own[:, None]) / view.scale).cumsum(axis=0)])
         ends = np.arange(1.0, rounds + 1)
         logs = np.log(k * ends * (2.5 + 1.5 * np.log1p(ends)))
+        worst = 0.0
         for s in range(rounds):
             regret = (sums[s + 1 :] - sums[s]).max(axis=1)
             worst = max(worst, float((regret / np.sqrt(3 * ends[: rounds - s] * logs[s:])).max()))
+        found.append(worst)
     return Measured(
-        worst,
+        tuple(found),
         3.42,
         f"{len(sequences)} sequences of {rounds:,} rounds, every interval",
         "3.42 is the price of keeping O(log t) starts; one for each round would make it 1",

@@ -19,6 +19,7 @@ from stackcast._plain import visible
 from stackcast._validation import InputError
 from stackcast.report.strategy_space import flat, hulls, inside
 from stackcast.solvers import BestResponseRegions
+from stackcast.theory import most
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -287,7 +288,7 @@ def _solution(solution: Solution, game: Game) -> RenderableType:
     found: Any = _coverage if hasattr(game, "targets") else _map_and_legend
     parts: list[RenderableType] = [_sentence(game, solution), Text(), found(game, solution)]
     if not math.isnan(solution.maximin):
-        parts += [Text(), _details(solution)]
+        parts += [Text(), _details(game, solution)]
     return _headed(game, *parts)
 
 
@@ -421,7 +422,7 @@ def region_map(game: Game, strategy: FloatArray, letters: dict[int, str]) -> Tex
     return _letter_map(game.principal_actions, strategy, mark, game.space.contains)
 
 
-def _details(solution: Solution) -> Table:
+def _details(game: Game, solution: Solution) -> Table:
     rows = [
         ("V*, with commitment", f"{solution.value:.6g}"),
         ("best Nash equilibrium, without", f"{solution.nash:.6g}"),
@@ -437,6 +438,12 @@ def _details(solution: Solution) -> Table:
             ("… the safest commitment earns at least", f"{s.guaranteed:.6g}"),
             ("… and lies at a distance of", f"{s.strategy_shift:.4g}"),
         ]
+    highest = most(game, kind="external")
+    if highest > solution.value + 1e-6 * (float(np.ptp(game.principal_view.payoffs)) or 1.0):
+        word = "a learner without external regret can be exploited up to"
+        rows.append((word, f"{highest:.6g}"))
+    else:
+        rows.append(("against a learner without external regret", "exploiting cannot pay here"))
     gap = f"{solution.gap:.2g} ({solution.tolerance:.2g})"
     rows += [("agent's gap at the commitment (tolerance)", gap), ("method", solution.method)]
     made = table("details", ("", ""), rows)
