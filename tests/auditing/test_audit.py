@@ -212,7 +212,7 @@ def test_no_bound_fails_on_200_games_with_adversaries(part: int) -> None:
         assert found.average_utility <= answers_alone(record, game, found.value) + 1e-8
         if record.forecasts is not None:
             assert found.forecast_response_share == 1
-            assert len(found.bounds) == 6
+            assert len(found.bounds) == 8
         tight += line(found, "utility, from answers alone").slack < 0.05 * np.ptp(
             game.principal_payoffs
         )
@@ -403,7 +403,11 @@ def test_json_and_table() -> None:
         table = json.loads(json.dumps(found.to_dict(), allow_nan=False))
         assert table["value"] == found.value
         assert [entry["name"] for entry in table["bounds"]] == [b.name for b in found.bounds]
-        assert {entry["where"] for entry in table["bounds"]} <= {"Theorem 3.1", "Lemma B.2"}
+        assert {entry["where"] for entry in table["bounds"]} <= {
+            "Theorem 3.1",
+            "Lemma B.2",
+            "linear program",
+        }
         assert table["diagnosis"]["label"] == found.diagnosis.label
         console = Console(width=200)
         with console.capture() as shown:

@@ -52,12 +52,12 @@ WRONG = {
     "separation-adaptive": 2.0,
     "adaptive-calibration": 1 / 5,
     "adaptive-calibration-continuous": 1 / 5,
-    "two-actions": 1 / 5,
-    "sleeping-experts": 1 / 5,
-    "continuous-upper-bound": 1 / 20,
-    "continuous-lower-bound": 1 / 100,
+    "two-actions": 1 / 100,
+    "sleeping-experts": 1 / 50,
+    "continuous-upper-bound": 1 / 100,
+    "continuous-lower-bound": 1 / 1000,
     "continuous-lower-bound-epochs": 1 / 100,
-    "continuous-key-lemma": 1e-6,
+    "continuous-key-lemma": 1 / 500,
     "continuous-repeated-play": 2.0,
     "continuous-feedback": 1 / 20,
     "continuous-utility": 1 / 20,
@@ -80,7 +80,8 @@ def judged(name: str, factor: float = 1.0) -> tuple[Finding, Finding]:
 )
 def test_a_claim_holds_and_with_a_wrong_constant_fails(name: str) -> None:
     found, wrong = judged(name, WRONG.get(name, 1.0))
-    assert found.verdict == ("vacuous" if name == "lower-bound" else "holds"), found
+    silent = ("lower-bound", "continuous-lower-bound")
+    assert found.verdict == ("vacuous" if name in silent else "holds"), found
     assert found.runs > 0
     assert found.ran
     assert found.quantity

@@ -31,7 +31,7 @@ def on_the_line(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize("name", [*SHARED, "lower-bound"])
 def test_a_claim_holds(name: str) -> None:
     found = check_claim(f"continuous-{name}")
-    assert found.verdict == "holds", found
+    assert found.verdict == ("vacuous" if name == "lower-bound" else "holds"), found
 
 
 def test_far_forecasts_become_rare() -> None:

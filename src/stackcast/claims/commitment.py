@@ -20,11 +20,11 @@ from stackcast.calibration import PowerRate
 from stackcast.claims.claim import NOTHING, Claim, Curve, Measured
 from stackcast.games import FiniteGame, StrategySpace, competing, load_game, uniform
 from stackcast.principals import (
-    Label,
     BestResponseOracle,
     ExploreThenCommit,
     Fixed,
     FixedBlocks,
+    Label,
     PhaseSwitch,
     Replay,
     RescheduledBlocks,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from stackcast._validation import FloatArray
     from stackcast.games import Game, PrincipalView, TieRule
-    from stackcast.principals import Search, BlockSchedule
+    from stackcast.principals import BlockSchedule, Search
     from stackcast.protocol import Transcript
     from stackcast.solvers import Solution
 
@@ -641,7 +641,9 @@ _SEPARATION = FiniteGame(
 _D, _C = 0, 1
 
 
-def _block_errors(game: FiniteGame, timing: BlockSchedule, asked: list[float], seed: int) -> list[float]:
+def _block_errors(
+    game: FiniteGame, timing: BlockSchedule, asked: list[float], seed: int
+) -> list[float]:
     """Return the worst calibration error of a bin on each block, against the lazy agent."""
     agent = Lazy(game.agent_view, budget=(0.5, 0.5), seed=seed)
     rng = np.random.default_rng(seed)

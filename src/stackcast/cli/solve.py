@@ -64,14 +64,10 @@ def solve(
 
         solution = solve_game(chosen, margin, details)
     from stackcast import report
-    from stackcast.theory import most
 
     files = [] if out is None else report.write_solution(out, chosen, solution)
     if as_json:
-        table: dict[str, Any] = {"game": chosen.name, **solution.to_dict()}
-        if details and hasattr(chosen, "agent_actions"):
-            table["most"] = {kind: most(chosen, kind=kind) for kind in ("swap", "external")}
-        print_json(table)
+        print_json(report.solution_table(chosen, solution))
         return
     screen().print(report.describe(solution, chosen))
     if files:

@@ -40,6 +40,7 @@ from stackcast.report.style import (
     write_files,
 )
 from stackcast.solvers import Solution
+from stackcast.theory import most
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -191,6 +192,18 @@ def _cell(entry: str | bool | float | None) -> str:
     return element("td", entry)
 
 
+def solution_table(
+    game: Game | ContinuousGame, solution: Solution | ContinuousSolution
+) -> dict[str, Any]:
+    """Return a solution for programs; one with details says what regret lets anyone earn."""
+    table: dict[str, Any] = {"game": game.name, **solution.to_dict()}
+    if not isinstance(game, ContinuousGame) and not math.isnan(
+        getattr(solution, "maximin", math.nan)
+    ):
+        table["most"] = {kind: most(game, kind=kind) for kind in ("swap", "external")}
+    return table
+
+
 def write_solution(
     folder: Path, game: Game | ContinuousGame, solution: Solution | ContinuousSolution
 ) -> list[Path]:
@@ -198,9 +211,7 @@ def write_solution(
 
     A continuous game has no such picture.
     """
-    contents: dict[str, Any] = {
-        "solution.json": json_text({"game": game.name, **solution.to_dict()}) + "\n"
-    }
+    contents: dict[str, Any] = {"solution.json": json_text(solution_table(game, solution)) + "\n"}
     if not isinstance(game, ContinuousGame):
         picture = "coverage" if isinstance(game, SecurityGame) else "regions"
         draw: Any = draw_coverage if isinstance(game, SecurityGame) else draw_regions
@@ -643,6 +654,8 @@ def findings_page(findings: Sequence[Finding], figures: dict[str, str], command:
             element("p", f"Run: {f.ran}."),
         ]
         parts += [element("p", f"Also: {f.note}.")] if f.note else []
+        if f.speaks_from:
+            parts.append(element("p", f"The bound would speak from {f.speaks_from}."))
         parts += [element("p", f"Corrected: {f.correction}")] if f.correction else []
         if f.name in figures:
             caption = f"{f.quantity}: measured, and the bound."
@@ -663,7 +676,8 @@ def findings_markdown(findings: Sequence[Finding], command: str) -> str:
         verdict_of(findings),
         "",
         "A run fails if what the claim says of it is not so; a claim that speaks of a probability",
-        "is tested as one. *Vacuous here*: the bound says nothing at this size.",
+        "is tested as one, at 99%. *Vacuous here*: the bound says nothing at this size. All seeds",
+        "are fixed and counted from 0, so the same command gives the same page.",
         "",
         "| claim | where | failures | worst | bound | verdict |",
         "|---|---|---|---|---|---|",
@@ -680,6 +694,8 @@ def findings_markdown(findings: Sequence[Finding], command: str) -> str:
         lines += [f"## {f.name}", "", f"{f.where}. {f.statement}", ""]
         lines += [f"- measured: {_measured(f)}", f"- run: {f.ran}"]
         lines += [f"- also: {f.note}"] if f.note else []
+        lines += [f"- allowed chance of a failure: {f.chance:.4g}"] if f.chance else []
+        lines += [f"- the bound would speak from {f.speaks_from}"] if f.speaks_from else []
         lines.append("")
     return "\n".join(lines[:-1]).replace("V*", "V\\*") + "\n"
 
