@@ -117,7 +117,7 @@ def test_the_upper_bound_is_the_theorems() -> None:
         (lambda g: most(g, -0.1), "regret"),
         (lambda g: most(g, math.nan), "regret"),
         (lambda g: most(g, 0.1, "none"), "kind"),
-        (lambda g: most(sc.load_game("quadratic-tax"), 0.1), "game"),
+        (lambda g: most(sc.load_game("quadratic-tax"), 0.1), "game"),  # type: ignore[arg-type]
         (lambda g: least(g, [0.5], 0.1), "strategy"),
         (lambda g: least(g, [0.5, 0.5], math.inf), "regret"),
         (lambda g: upper_bound(-1, 2, 2, 10, 0.1), "utility_max"),
