@@ -1,4 +1,4 @@
-"""``docs/performance.md``: what the benchmarks stored, the losses as plainly as the wins."""
+"""``docs/reference/performance.md``: what the benchmarks stored, the losses as plainly as the wins."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks._page import write_page
 
 FOLDER = Path("out/benchmarks")
-PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+PAGE = Path(__file__).parent.parent / "docs" / "reference" / "performance.md"
 PACKAGES = ("stackcast", "numpy", "scipy", "numba", "quantecon", "open_spiel", "nashpy")
 
 

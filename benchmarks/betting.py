@@ -4,7 +4,7 @@ An error is max CalErr·√L/√ln(kmL) over all intervals of exactly L rounds, 
 the kind of sequence. *Told* is a principal that knows the game and holds the best response's robust
 optimum at the best of eight margins for 30,000 rounds: what it loses of V*, in units of the width
 of its payoffs. ``python -m benchmarks betting`` takes about ten minutes on a quiet core and writes
-the tables and the figure of ``docs/theory/betting.md`` as well; ``--rows`` after
+the tables and the figure of ``docs/explanation/betting.md`` as well; ``--rows`` after
 ``python -m benchmarks.betting`` prints every sequence.
 """
 

@@ -119,5 +119,5 @@ def main() -> dict[str, Any]:
                 for c, name in enumerate(("band", "same bets", "sequential test"))
             }
         )
-    fill(Path(__file__).parent.parent / "docs" / "theory" / "betting.md", {"power": rows})
+    fill(Path(__file__).parent.parent / "docs" / "explanation" / "betting.md", {"power": rows})
     return {"power": rows}

@@ -30,7 +30,7 @@ from stackcast._random import stream
 from stackcast.games import generators
 
 RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parent.parent / "docs" / "principals-measured.md"
+PAGE = Path(__file__).parent.parent / "docs" / "reference" / "learner.md"
 FIVE = ("textbook-commitment", "inspection", "exam", "product-choice", "content-moderation")
 CATALOGUE = (
     *FIVE,

@@ -4,7 +4,7 @@ A state is a dictionary of nested dictionaries (with text keys), lists, arrays, 
 truth values and ``None``. A state file says its format, what kind of thing it holds and which
 version of the package wrote it, and carries a SHA-256 of its content, so that a file that was cut,
 altered, written for something else or written by a later version is refused in one sentence.
-Reading one never runs code. The format is described in ``docs/state-files.md``.
+Reading one never runs code. The format is described in ``docs/reference/state-files.md``.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def test_what_is_asked_again_and_told_needs_no_compiled_code(path: Path) -> None
 @pytest.mark.slow
 def test_the_tutorial_runs_and_ends_near_the_optimum(tmp_path: Path) -> None:
     blocks = re.findall(
-        r"^```bash\n(.*?)^```", (DOCS / "tutorial-campaign.md").read_text(), re.M | re.S
+        r"^```bash\n(.*?)^```", (DOCS / "tutorials" / "campaign.md").read_text(), re.M | re.S
     )
     assert len(blocks) >= 8
     programs = tmp_path / "bin"

@@ -331,7 +331,7 @@ def test_every_command_in_the_docs_is_one(tmp_path: Path) -> None:
 
     from stackcast.cli import app
 
-    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text()
     commands = re.findall(r"^\$ stackcast (.+)$", page, flags=re.MULTILINE)
     assert len(commands) >= 8
     group: Any = typer.main.get_command(app)

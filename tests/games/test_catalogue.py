@@ -98,7 +98,9 @@ def test_the_catalogue_has_what_was_promised() -> None:
 
 
 def test_the_documentation_lists_every_game() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "games.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "games.md").read_text(
+        encoding="utf-8"
+    )
     rows = re.findall(r"^\| `([a-z-]+)` \| (\d+)×(\d+) \|", page, re.MULTILINE)
     assert [(name, (int(m), int(k))) for name, m, k in rows] == [
         (game.name, game.shape) for game in GAMES

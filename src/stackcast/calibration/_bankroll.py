@@ -65,7 +65,7 @@ class Bank(NamedTuple):
 
 #: The banks, the largest size δ of a bet (below 1, so that no bet is ever ruined), the ratio of a
 #: size to the one before it, and the constant c of ε_t = c/t, chosen by ``python -m benchmarks
-#: betting``; ``docs/theory/betting.md`` says what else was tried.
+#: betting``; ``docs/explanation/betting.md`` says what else was tried.
 BANKS = (Bank(0.0, 0.6, 7), Bank(0.003, 0.2, 4), Bank(0.03, 0.2, 3))
 LARGEST, RATIO = 0.9, 1 / 3
 ACCURACY = 0.1

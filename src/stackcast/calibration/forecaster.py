@@ -295,7 +295,7 @@ class AdaptiveForecaster:
             self._experts = parts["experts"]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to a file (see ``docs/state-files.md``)."""
+        """Write the state to a file (see ``docs/reference/state-files.md``)."""
         save_state(path, _KIND, self.state())
 
     @classmethod

@@ -45,7 +45,7 @@ ln is concave, so all of it holds for the mean.
 **Late outcomes.** Bets are paid when the outcome comes, in whatever order. The theorem stands, in
 the order of payment, but with outcomes that come D rounds late the bets that are paid are not quite
 those that were cancelled: G is no longer 0 and is measured (``growth``), not bounded. Nobody can
-guard intervals shorter than the delay; ``docs/recalibrate.md`` shows what delays cost.
+guard intervals shorter than the delay; ``docs/how-to/recalibrate.md`` shows what delays cost.
 
 References
 ----------
@@ -533,7 +533,7 @@ class Recalibrator:
         self._gather()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to a file (see ``docs/state-files.md``)."""
+        """Write the state to a file (see ``docs/reference/state-files.md``)."""
         save_state(path, _KIND, self.state())
 
     @classmethod

@@ -3,7 +3,7 @@
 A campaign faces a real agent, whose payoffs nobody can write down. Its game file holds what the
 principal does know: its own payoffs, the names of the actions of both sides, constraints on what it
 may commit to, and perhaps bounds on the agent's payoffs. The format is that of game files without
-``agent_payoffs``; it is described in ``docs/campaigns.md``.
+``agent_payoffs``; it is described in ``docs/reference/campaigns.md``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 :class:`LazyGDwoG` is the paper's lazy gradient descent without a gradient. Epochs are counted from
 1 (the step sizes divide by the epoch's number), and the guarantee has the constants that the proof
-yields: see :func:`lazy_guarantee` and ``docs/continuous.md``.
+yields: see :func:`lazy_guarantee` and ``docs/tutorials/continuous.md``.
 
 :class:`ResponseGradient` uses what a principal knows. The gradient of C(x) = U_P(x, BR(x)) is
 ∇_x U_P + Jᵀ ∇_y U_P with J the derivative of the best response. U_P is the principal's own, and a

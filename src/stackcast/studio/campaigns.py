@@ -187,7 +187,7 @@ def _rows(entries: list[Entry], campaign: Campaign) -> list[ms.Row]:
 
 
 def _told(row: ms.Row, body: dict[str, Any], asked: dict[str, Any], game: Any, k: int) -> None:
-    """Fill in what a tell says, by the bodies that docs/campaigns.md documents."""
+    """Fill in what a tell says, by the bodies that docs/reference/campaigns.md documents."""
     if "responses" in body:
         seen = np.array([y for y in body["responses"] if y >= 0], dtype=int)
         counts = np.bincount(seen, minlength=k)
