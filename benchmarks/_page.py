@@ -1,4 +1,4 @@
-"""``docs/reference/performance.md``: what the benchmarks stored, the losses as plainly as the wins."""
+"""``docs/reference/performance.md``: what the benchmarks stored, losses as plainly as wins."""
 
 from __future__ import annotations
 

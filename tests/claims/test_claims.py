@@ -236,7 +236,7 @@ def test_markdown_and_page_of_findings(tmp_path: Path) -> None:
 
 
 def test_the_docs_are_the_claims() -> None:
-    """`docs/explanation/paper.md` is written by the full run: every claim and every correction is in it."""
+    """`docs/explanation/paper.md` is of the full run: every claim and every correction is in it."""
     page = (Path(__file__).parents[2] / "docs" / "explanation" / "paper.md").read_text()
     for claim in all_claims():
         assert f"## {claim.name}\n" in page

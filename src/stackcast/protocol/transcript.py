@@ -4,8 +4,8 @@ A block's strategy is stored once, a response as the smallest whole number that 
 forecast as its number in the table of distinct forecasts. The arrays with one row a round,
 :attr:`Transcript.strategies` and :attr:`Transcript.forecasts`, are made when they are asked for.
 
-A file is Parquet, one row a block; the columns are described in ``docs/reference/play.md``. Its key-value
-metadata holds, under ``stackcast``, a JSON text with the format's number, the game, the players'
+A file is Parquet, one row a block; the columns are described in ``docs/reference/play.md``. Its
+key-value metadata holds, under ``stackcast``, a JSON text with the format's number, the game, the players'
 settings, the versions and a SHA-256 of all content, so that a file that was altered is noticed.
 """
 
