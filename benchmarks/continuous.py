@@ -1,7 +1,7 @@
 """Continuous games: regret of LazyGDwoG and of ResponseGradient, against epochs and rounds.
 
-``python -m benchmarks continuous`` prints the tables of
-``docs/tutorials/continuous.md`` and draws its figures, ``continuous-regret.png``, ``credit-scoring.png`` and ``credit-scoring-full.png`` in
+``python -m benchmarks continuous`` prints the tables of ``docs/tutorials/continuous.md`` and draws
+its figures, ``continuous-regret.png``, ``credit-scoring.png`` and ``credit-scoring-full.png`` in
 ``docs/images``. The game is the strategic linear score (cost 2, regularisation 1, unit ball) with
 features drawn from N(0, 0.3²) and the distance to the reference from N(0, 0.5²); medians over the
 games of the seeds 0, 1, 2.

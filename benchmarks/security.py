@@ -1,9 +1,9 @@
 """Security games: solving, calibrated attackers, and learning, at their real size.
 
 Run it with ``python -m benchmarks security``; ``docs/reference/security.md`` says what its columns
-mean. The families are those of ``near_equal_security`` and ``security``, with one resource where learned.
-``python -m benchmarks.security 0`` prints the learning of the games from seed 0 on, or from any
-other; by default from one on which no setting was chosen.
+mean. The families are those of ``near_equal_security`` and ``security``, with one resource where
+learned. ``python -m benchmarks.security 0`` prints the learning of the games from seed 0 on, or
+from any other; by default from one on which no setting was chosen.
 """
 
 from __future__ import annotations

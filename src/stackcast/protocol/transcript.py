@@ -5,8 +5,9 @@ forecast as its number in the table of distinct forecasts. The arrays with one r
 :attr:`Transcript.strategies` and :attr:`Transcript.forecasts`, are made when they are asked for.
 
 A file is Parquet, one row a block; the columns are described in ``docs/reference/play.md``. Its
-key-value metadata holds, under ``stackcast``, a JSON text with the format's number, the game, the players'
-settings, the versions and a SHA-256 of all content, so that a file that was altered is noticed.
+key-value metadata holds, under ``stackcast``, a JSON text with the format's number, the game, the
+players' settings, the versions and a SHA-256 of all content, so that a file that was altered is
+noticed.
 """
 
 from __future__ import annotations
