@@ -25,7 +25,7 @@ test-slow: .venv/.for-developers
 
 # Build the site, and run every command of the documentation as it is shown: some minutes.
 test-docs: docs
-	$(BIN)/pytest -n auto -m slow tests/test_docs.py tests/test_campaign_cli.py
+	$(BIN)/pytest -n auto -m slow tests/test_docs.py tests/cli/test_campaign_cli.py
 
 # Break each formula on purpose and see the test that guards it fail.
 bite: .venv/.for-developers

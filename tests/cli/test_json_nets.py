@@ -1,7 +1,7 @@
 """The documents that ``--json`` prints keep their keys and their numbers.
 
-``python tests/cli/test_json_nets.py`` writes ``tests/data/command_line.json`` anew. Sentences for
-people and measured times are not compared.
+``python tests/cli/test_json_nets.py`` writes ``data/command_line.json`` anew. Sentences for people
+and measured times are not compared.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-NET = Path(__file__).parents[1] / "data" / "command_line.json"
+NET = Path(__file__).parent / "data" / "command_line.json"
 PROSE = {"note", "reasons", "seconds", "folder", "report", "why", "description", "version"}
 
 COMMANDS = {

@@ -65,7 +65,7 @@ def program(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[str
 def test_killed_campaigns_end_as_if_nothing_had_happened(
     tmp_path: Path, principal: str, kills: int
 ) -> None:
-    script = Path(__file__).with_name("killed_campaigns.py")
+    script = Path(__file__).parents[1] / "killed_campaigns.py"
     outcome = subprocess.run(
         [sys.executable, str(script), str(tmp_path), principal, str(kills), "5"],
         capture_output=True,

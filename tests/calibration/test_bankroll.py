@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from test_forecaster import BINNINGS, outcomes_for, some_game
+from cases import BINNINGS, outcomes_for, prices, some_game
 
 import stackcast as sc
 from stackcast._random import stream
@@ -44,13 +44,6 @@ def played(
         forecaster.observe(h)
         growth.append(forecaster.statistics["growth"])
     return np.array(rows), np.array(growth), np.array(epsilon)
-
-
-def prices(rounds: int) -> FloatArray:
-    """[s > 1]·(ln(s + e) + 2 ln ln(s + e)), the price of starting in round s = 1 … T."""
-    s = np.arange(1.0, rounds + 1)
-    result: FloatArray = np.where(s > 1, np.log(s + math.e) + 2 * np.log(np.log(s + math.e)), 0.0)
-    return result
 
 
 def largest_excess(x: FloatArray, growth: FloatArray) -> float:

@@ -375,7 +375,7 @@ def test_golden_play() -> None:
     assert json.loads(GOLDEN.read_text()) == golden_play()
 
 
-GOLDEN = Path(__file__).with_name("golden_play.json")
+GOLDEN = Path(__file__).parent / "data" / "golden_play.json"
 
 
 def golden_play() -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from cases import BINNINGS, outcomes_for, some_game
 from scipy.optimize import linprog
 
 import stackcast as sc
@@ -17,8 +18,6 @@ from stackcast.calibration import (
     AdaptiveForecaster,
     BestResponseBinning,
     FunctionBinning,
-    GridBinning,
-    TentBinning,
     ThresholdBinning,
     two_adjacent_points,
 )
@@ -30,40 +29,6 @@ if TYPE_CHECKING:
     from stackcast.calibration import Binning
 
 
-def some_game(m: int, k: int, seed: int = 0) -> sc.FiniteGame:
-    """Random payoffs; for even seeds those of the nearest of k points, each with a region."""
-    rng = stream(seed, "game", m, k)
-    points = rng.dirichlet(np.ones(m), size=k)
-    nearest = points.T - (points**2).sum(axis=1) / 2
-    return sc.FiniteGame(np.zeros((m, k)), nearest if seed % 2 == 0 else rng.random((m, k)))
-
-
-def coverage(n: int, resources: float) -> StrategySpace:
-    return StrategySpace(
-        np.vstack([-np.eye(n), np.eye(n), np.ones((1, n))]),
-        np.concatenate([np.zeros(n), np.ones(n), [resources]]),
-        np.zeros((0, n)),
-        np.zeros(0),
-        "polytope",
-    )
-
-
-def capped_simplex(m: int, cap: float) -> StrategySpace:
-    return StrategySpace(
-        np.vstack([-np.eye(m), np.eye(m)[:2]]),
-        np.concatenate([np.zeros(m), [cap, cap]]),
-        np.ones((1, m)),
-        np.ones(1),
-        "polytope",
-    )
-
-
-def attacker_bins(p: FloatArray) -> FloatArray:
-    values = np.array([1.0, 0.8, 0.9, 0.7])
-    result: FloatArray = np.eye(4)[np.argmax(values * (1.0 - p), axis=1)]
-    return result
-
-
 METHODS = ("betting", "sleeping")
 HOW: list[tuple[Any, Any]] = [
     ("betting", None),
@@ -71,36 +36,6 @@ HOW: list[tuple[Any, Any]] = [
     ("sleeping", "all"),
     ("sleeping", "first"),
 ]
-
-BINNINGS: dict[str, tuple[Any, StrategySpace | None]] = {
-    "best responses": (BestResponseBinning(some_game(3, 3).agent_view), None),
-    "random ties": (
-        BestResponseBinning(sc.FiniteGame(np.eye(3), np.eye(3)).agent_view, ties="random"),
-        None,
-    ),
-    "threshold": (ThresholdBinning([0.3, 0.7]), None),
-    "grid": (GridBinning.on_simplex(3, 3), None),
-    "tents on a line": (TentBinning(np.linspace(0, 1, 6)), None),
-    "tents for two actions": (TentBinning(np.linspace(0, 1, 4), dimension=2), None),
-    "tents on the simplex": (TentBinning([0, 0.4, 1], [0, 0.5, 1], dimension=3), None),
-    "function": (FunctionBinning(lambda p: np.eye(2)[(p[:, 0] < 0.4).astype(int)], 2, 3), None),
-    "coverage": (
-        FunctionBinning(attacker_bins, 4, space=coverage(4, 1.5), random=False),
-        None,
-    ),
-    "capped simplex": (BestResponseBinning(some_game(4, 3).agent_view), capped_simplex(4, 0.4)),
-    "twelve actions": (BestResponseBinning(some_game(12, 4).agent_view), None),
-}
-
-
-def outcomes_for(forecaster: AdaptiveForecaster, rounds: int, seed: int = 0) -> FloatArray:
-    """Extreme outcomes, in runs and alone."""
-    space = forecaster.space
-    rng = stream(seed, "outcomes")
-    directions = rng.normal(size=(1 + rounds // 4, space.dimension))
-    points = np.array([space.argmax(d) for d in directions])
-    result: FloatArray = points[np.minimum(np.cumsum(rng.random(rounds) < 0.25), len(points) - 1)]
-    return result
 
 
 def worst_ratio(binning: Binning, outcomes: FloatArray, forecasts: FloatArray) -> float:
@@ -305,7 +240,7 @@ def test_golden_forecasts() -> None:
     assert json.loads(GOLDEN.read_text()) == golden_forecasts()
 
 
-GOLDEN = Path(__file__).with_name("golden_forecasts.json")
+GOLDEN = Path(__file__).parent / "data" / "golden_forecasts.json"
 
 
 def golden_forecasts() -> dict[str, str]:

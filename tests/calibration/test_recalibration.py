@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from cases import prices
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
-from test_bankroll import prices
 
 from stackcast._random import stream
 from stackcast._validation import InputError
