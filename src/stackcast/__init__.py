@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         theory,
     )
     from stackcast._validation import InputError
-    from stackcast.auditing.audit import Audit, audit
+    from stackcast.auditing import Audit, audit
     from stackcast.calibration import calibration_profile
     from stackcast.games import (
         Constraint,

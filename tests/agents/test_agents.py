@@ -371,7 +371,7 @@ def test_bad_input(build: Callable[[Any], Any], sentence: str) -> None:
 
 
 def test_golden_play() -> None:
-    """What every agent plays today; ``python tests/test_agents.py`` writes it anew."""
+    """What every agent plays today; ``python tests/agents/test_agents.py`` writes it anew."""
     assert json.loads(GOLDEN.read_text()) == golden_play()
 
 

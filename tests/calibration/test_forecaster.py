@@ -236,7 +236,7 @@ def test_blocks_equal_rounds_to_the_last_bit(name: str, method: Any) -> None:
 
 
 def test_golden_forecasts() -> None:
-    """Bit for bit what they are today; ``python tests/test_forecaster.py`` writes it anew."""
+    """Bit for bit what they are today; running this file writes them anew."""
     assert json.loads(GOLDEN.read_text()) == golden_forecasts()
 
 

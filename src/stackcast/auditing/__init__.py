@@ -1,6 +1,5 @@
 """What a transcript proves: bounds, regrets, certificates, and the kind of agent behind it."""
 
-from stackcast.auditing.audit import Audit, Bound, Phase, audit
 from stackcast.auditing.continuous import (
     ClassificationReport,
     Classifier,
@@ -9,6 +8,7 @@ from stackcast.auditing.continuous import (
     classification_report,
 )
 from stackcast.auditing.diagnosis import AgentDiagnosis, diagnose
+from stackcast.auditing.finite import Audit, Bound, Phase, audit
 from stackcast.auditing.records import column_norms, read_transcript
 
 __all__ = [

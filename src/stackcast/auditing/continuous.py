@@ -25,7 +25,7 @@ import numpy as np
 from stackcast._notebook import InNotebook
 from stackcast._plain import plain
 from stackcast._validation import InputError, real_number, shown
-from stackcast.auditing.audit import Bound, Phase, phases_of
+from stackcast.auditing.finite import Bound, Phase, phases_of
 from stackcast.auditing.records import check_fingerprint
 from stackcast.calibration import ConeBinning
 from stackcast.games import ContinuousGame, strategic_classification

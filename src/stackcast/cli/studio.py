@@ -51,7 +51,7 @@ def studio(
             f"read and change everything in {folder.resolve()}; nothing is encrypted on the way.",
             file=sys.stderr,
         )
-    from stackcast.studio.server import serve
+    from stackcast.studio import serve
 
     def ready(address: str) -> None:
         print(address, flush=True)
