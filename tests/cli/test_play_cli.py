@@ -69,9 +69,13 @@ def test_a_short_play_writes_and_says_all_that_is_promised(
 ) -> None:
     code, out, err = inside([*SHORT, "--seed", "3"], tmp_path, monkeypatch, capsys)
     assert code == 0, err
-    # Words and guarantees, without colours when nobody looks.
-    assert "of a possible 2.5 (V*)" in " ".join(out.split())
-    assert "guarantees hold" in out
+    # What to commit to comes first; no colours when nobody looks.
+    words = " ".join(out.split())
+    first = words.index("Commit to ")
+    assert first < words.index("no commitment earns more than 2.5 (V*)")
+    assert first < words.index("best Nash equilibrium 1.") < words.index("learning included")
+    assert words.index("Believed: ") < words.index("Certain: all")
+    assert "not how far below" in words
     assert "Theorem 3.1" in out
     assert "\x1b[" not in out + err
     assert "Report: textbook-commitment-3/report.html" in out

@@ -217,7 +217,7 @@ def test_a_browser_opens_the_report_without_complaint(tmp_path: Path) -> None:
         assert console == []
         assert len(re.findall(r'<svg[^>]*role="img"', document)) == 4
         assert len(re.findall(r"<figcaption>", document)) == 4
-        assert "Guarantees" in document
+        assert "Consistency checks" in document
         assert told in document
     # What the test looks for would be seen.
     (tmp_path / "bad.html").write_text("<script>console.error('broken')</script>")

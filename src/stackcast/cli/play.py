@@ -103,7 +103,8 @@ def play(
 
     GAME is a name of the catalogue (see `stackcast games`) or a file (.json, .toml, .nfg); without
     it the default game is played. Ctrl-C stops the run: what was played is kept, and --resume goes
-    on from there. A guarantee that fails is shown as failed, and the exit code is then 1.
+    on from there. A consistency check that fails is shown as failed, and the exit
+    code is then 1.
 
     Examples:
 

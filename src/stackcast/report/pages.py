@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stackcast._plain import json_text, plain
+from stackcast._plain import json_text, plain, visible
 from stackcast.auditing import ContinuousAudit, classification_report
 from stackcast.games import ContinuousGame, SecurityGame
-from stackcast.report.rounds import action_names
+from stackcast.report.rounds import action_names, in_words
 from stackcast.report.series import (
     draw_classification,
     draw_curve,
@@ -39,7 +39,7 @@ from stackcast.report.style import (
     rendered,
     write_files,
 )
-from stackcast.solvers import Solution
+from stackcast.solvers import Solution, best_nash
 from stackcast.theory import most
 
 if TYPE_CHECKING:
@@ -270,20 +270,27 @@ class Played:
                 f"The run was stopped after {T:,} of {self.asked_rounds:,} rounds; what follows is "
                 "about these."
             )
+        told += _recommended(self)
+        side = "below" if audit.regret >= 0 else "above"
         told.append(
-            f"Over {T:,} rounds the principal earned {audit.average_utility:.4g} a round of a "
-            f"possible {audit.value:.4g} (V*)."
+            f"Over {T:,} rounds, learning included, the principal earned "
+            f"{audit.average_utility:.4g} a round, {abs(audit.regret):.2g} {side} V*."
         )
         told += _exploration(self.transcript, audit)
         told += _agent(self.game, self.transcript, audit)
         if self.classification is not None:
             told += _classification(self.classification)
+        why = getattr(self.result, "why", "")
+        told += [f"Believed: {why[:1].lower()}{why[1:].rstrip('.')}."] if why else []
         if audit.failed:
             names = ", ".join(bound.name for bound in audit.failed)
-            told.append(f"Guarantees that FAILED: {names}.")
-        else:
-            count = len(audit.bounds)
-            told.append(f"All {count} guarantees hold." if count > 1 else "The guarantee holds.")
+            return [*told, f"Consistency checks that FAILED: {names}."]
+        count = len(audit.bounds)
+        checks = f"all {count} consistency checks hold" if count > 1 else "the check holds"
+        told.append(
+            f"Certain: {checks}. They limit what anybody could have earned from these forecasts "
+            "and responses, not how far below that the principal stayed."
+        )
         return told
 
     def to_dict(self) -> dict[str, Any]:
@@ -313,6 +320,29 @@ class Played:
             else self.classification.to_dict(),
             "audit": self.audit.to_dict(),
         }
+
+
+def _recommended(played: Played) -> list[str]:
+    """Say what to commit to, what that earns, and what else would have earned how much."""
+    game, result, value = played.game, played.result, played.audit.value
+    held = in_words(game, result.strategy)
+    if isinstance(game, ContinuousGame):
+        earns = game.commitment_value(result.strategy)
+        return [f"Commit to {held}. That earns {earns:.4g} a round; V* is {value:.4g}."]
+    response = int(game.respond(result.strategy)[0])
+    told = [
+        f"Commit to {held}. An agent that knows it responds "
+        f"'{visible(game.agent_view.agent_actions[response], 60)}', and that earns "
+        f"{game.principal_utilities(result.strategy)[response]:.4g} a round; no commitment earns "
+        f"more than {value:.4g} (V*)."
+    ]
+    others, first = [], played.transcript.block_strategies[0]
+    if np.abs(first - result.strategy).max() > 1e-9:
+        before = game.principal_utilities(first)[game.respond(first)[0]]
+        others.append(f"the run's first strategy earns {before:.4g}")
+    nash = best_nash(game)
+    others += [] if math.isnan(nash) else [f"the best Nash equilibrium {nash:.4g}"]
+    return [*told, f"For comparison: {', '.join(others)}."] if others else told
 
 
 def _exploration(transcript: Transcript, audit: Audit | ContinuousAudit) -> list[str]:
@@ -458,7 +488,7 @@ def play_page(played: Played, figures: dict[str, tuple[str, bytes]]) -> str:
         (p.name or "(no label)", f"{p.rounds:,}", p.average_utility, p.share) for p in audit.phases
     ]
     parts += [
-        *(element("h2", "Guarantees"), table(columns, lines)),
+        *(element("h2", "Consistency checks"), table(columns, lines)),
         element("h2", "Phases"),
         table(("phase", "rounds", "utility a round", "part of the regret"), phases),
         *(element("h2", "What was played"), table(("", ""), _parameters(played))),

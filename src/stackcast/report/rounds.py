@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stackcast._plain import visible
 from stackcast._validation import InputError
+from stackcast.games import ContinuousGame
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
     from stackcast.protocol import Transcript
+
+#: Actions that a sentence names one by one.
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,3 +123,18 @@ def phase_spans(transcript: Transcript) -> list[tuple[str, int, int]]:
             spans.append((name, start, rounds))
         start += rounds
     return spans
+
+
+def in_words(game: Any, strategy: Any) -> str:
+    """Return a commitment in words: shares of actions, or the point of a continuous game."""
+    names = [visible(name, 60) for name in action_names(game)]
+    if isinstance(game, ContinuousGame):
+        return ", ".join(f"{n} {x:.4g}" for n, x in zip(names, strategy, strict=True))
+    shown = set(np.argsort(-np.asarray(strategy), kind="stable")[:_MOST_NAMED].tolist())
+    parts = [
+        f"{100 * p:.4g}% {name}"
+        for i, (name, p) in enumerate(zip(names, strategy, strict=True))
+        if p > 5e-7 and i in shown
+    ]
+    rest = int((np.asarray(strategy) > 5e-7).sum()) - len(parts)
+    return ", ".join([*parts, *([f"and {rest} more"] if rest > 0 else [])]) or "nothing"

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from stackcast._plain import visible
 from stackcast._validation import InputError
+from stackcast.report.rounds import in_words
 from stackcast.report.strategy_space import flat, hulls, inside
 from stackcast.solvers import BestResponseRegions
 from stackcast.theory import most
@@ -293,22 +294,19 @@ def _solution(solution: Solution, game: Game) -> RenderableType:
 
 
 def _sentence(game: Game, solution: Solution) -> Text:
-    order = np.argsort(-solution.strategy, kind="stable")[:_MOST_NAMES]
-    parts = [
-        f"{_percent(p)} {name_of(action)}"
-        for t, (p, action) in enumerate(zip(solution.strategy, game.principal_actions, strict=True))
-        if p > 5e-7 and t in order
-    ]
-    rest = int((solution.strategy > 5e-7).sum()) - len(parts)
-    parts += [f"and {rest} more"] if rest > 0 else []
+    if solution.bound - solution.value > 1e-9:
+        kept = "the best found"
+    else:
+        asked = solution.asked_margin
+        kept = "V*" if asked == 0 else f"the most that a margin of {asked:g} leaves"
     text = _emphasised(
         "Commit to ",
-        ", ".join(parts) or "nothing",
+        in_words(game, solution.strategy),
         "; the agent responds ",
         f"'{name_of(solution.response_name)}'",
         " and the principal earns ",
         f"{solution.value:.6g}",
-        f" ({'V*' if solution.bound - solution.value < 1e-9 else 'the best found'}).\n",
+        f" ({kept}).\n",
     )
     if math.isinf(solution.margin):
         return text.append("No forecast of the agent can change that response.")
@@ -424,7 +422,12 @@ def region_map(game: Game, strategy: FloatArray, letters: dict[int, str]) -> Tex
 
 def _details(game: Game, solution: Solution) -> Table:
     rows = [
-        ("V*, with commitment", f"{solution.value:.6g}"),
+        (
+            f"with a margin of {solution.asked_margin:g}"
+            if solution.asked_margin
+            else "V*, with commitment",
+            f"{solution.value:.6g}",
+        ),
         ("best Nash equilibrium, without", f"{solution.nash:.6g}"),
         ("maximin, against anybody", f"{solution.maximin:.6g}"),
         ("regularity η of the response's region", f"{solution.regularity:.4g}"),
@@ -584,7 +587,7 @@ def _play(played: Played, width: int) -> RenderableType:
         for b in audit.bounds
     )
     columns = ("quantity", "measured>", "at most>", "verdict", "paper")
-    made = table("guarantees", columns, rows)
+    made = table("consistency checks", columns, rows)
     for column in made.columns[1:]:
         column.no_wrap = True
     return Group(*parts, made)

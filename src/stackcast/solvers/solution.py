@@ -72,6 +72,8 @@ class Solution(InNotebook):
         "approximate" if rounding kept the solution from being certified to ``tolerance``.
     method : str
         "lazy dual simplex", or "HiGHS" where that had to step in.
+    asked_margin : float
+        The margin that was asked for; ``value`` is V* if it is 0.
     never_best, regularity, maximin, nash, sensitivity
         Only with ``details``: which actions are never best responses; η, the radius of the largest
         ball in the region of ``response`` and the strategy space; the principal's maximin value;
@@ -94,6 +96,7 @@ class Solution(InNotebook):
     maximin: float = math.nan
     nash: float = math.nan
     sensitivity: Sensitivity | None = None
+    asked_margin: float = 0.0
 
     def __post_init__(self) -> None:
         self.strategy.flags.writeable = False

@@ -118,7 +118,7 @@ def solve(
             solution = with_details(game, solution, payoff_error)
     if solution is None:
         raise InputError("margin", f"at most {_widest(game):.6g} in this game", f"{margin:g}")
-    return solution
+    return replace(solution, asked_margin=margin) if margin else solution
 
 
 def _widest(game: Game) -> float:

@@ -153,9 +153,9 @@ class Plays:
         verdict = ""
         if bounds:
             many = (
-                "The one guarantee holds."
+                "The consistency check holds."
                 if len(bounds) == 1
-                else f"All {len(bounds)} guarantees hold."
+                else f"All {len(bounds)} consistency checks hold."
             )
             verdict = f"{failed} of {len(bounds)} guarantees failed." if failed else many
         return ms.PlayInfo(
