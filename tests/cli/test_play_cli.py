@@ -74,7 +74,7 @@ def test_a_short_play_writes_and_says_all_that_is_promised(
     first = words.index("Commit to ")
     assert first < words.index("no commitment earns more than 2.5 (V*)")
     assert first < words.index("best Nash equilibrium 1.") < words.index("learning included")
-    assert words.index("Believed: ") < words.index("Certain: all")
+    assert words.index("learning included") < words.index("Certain: all")
     assert "not how far below" in words
     assert "Theorem 3.1" in out
     assert "\x1b[" not in out + err
