@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 export PYTHONWARNINGS :=
 
-.PHONY: play test test-slow test-docs bite fuzz kills bench docs resolve format clean
+.PHONY: play test test-slow test-docs bite fuzz kills bench docs resolve dist format clean
 
 play: .venv/.for-users
 	@$(BIN)/stackcast play --out out
@@ -49,6 +49,10 @@ docs: .venv/.for-docs
 # Do the pinned versions install on every Python that we support?
 resolve: .venv/.for-developers
 	$(BIN)/python tools/resolve.py 3.11 3.12 3.13
+
+# The wheel and the source archive, in dist, tried in empty environments.
+dist: .venv/.for-developers
+	$(BIN)/python tools/release.py
 
 format: .venv/.for-developers
 	$(BIN)/ruff format .

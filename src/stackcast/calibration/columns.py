@@ -22,12 +22,8 @@ _DECIMALS = 0.01
 
 def read_table(path: Path) -> pl.DataFrame:
     """Return the table in a CSV or Parquet file that has at least one row."""
-    try:
-        import polars as pl
-    except ImportError:
-        raise InputError(
-            "forecasts", "polars to read tables (pip install 'stackcast[tables]')", "none"
-        ) from None
+    import polars as pl
+
     kind = path.suffix.lower()
     if kind not in (".csv", ".parquet"):
         raise InputError("name", "a file that ends in .csv or .parquet", shown(kind))

@@ -7,6 +7,7 @@ that ``stackcast --help`` answers at once.
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -21,7 +22,6 @@ from stackcast.cli.verify import verify
 
 app = typer.Typer(
     name="stackcast",
-    help="Calibrated Stackelberg games: commit, forecast, learn, certify.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -29,6 +29,24 @@ app = typer.Typer(
 for verb in (play, solve, games, audit, verify, sweep, tournament, studio):
     app.command()(verb)
 app.add_typer(campaign, name="campaign")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from stackcast import __version__
+
+        typer.echo(f"stackcast {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    _: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Calibrated Stackelberg games: commit, forecast, learn, certify."""
 
 
 def main() -> None:

@@ -121,7 +121,6 @@ def play(
     from stackcast import report
     from stackcast.cli._screen import print_json, say, screen, warn
 
-    _need_tables_and_figures()
     if resume is not None:
         folder, (run, chosen) = resume, _stopped_run(resume, context)
     else:
@@ -249,18 +248,6 @@ def _stopped_run(folder: Path, context: typer.Context) -> tuple[_Run, Any]:
         raise InputError(str(folder), expected, found) from None
     report.check_foreign(folder, [_SETTINGS, *_RESULTS])
     return run, game
-
-
-def _need_tables_and_figures() -> None:
-    """Say what is missing before hours of play, not after."""
-    from importlib.util import find_spec
-
-    from stackcast._validation import InputError
-
-    for package in ("matplotlib", "polars"):
-        if find_spec(package) is None:
-            expected = f"{package} for the report (pip install 'stackcast[all]')"
-            raise InputError("play", expected, f"no {package}")
 
 
 class LivePlay:

@@ -54,12 +54,9 @@ def in_page(text: object) -> str:
 
 
 def load_pyplot() -> Any:
-    """Return Matplotlib's pyplot with the headless backend, or say how to get it."""
-    try:
-        import matplotlib
-    except ImportError:
-        expected = "Matplotlib (pip install 'stackcast[plot]')"
-        raise InputError("figures", expected, "no Matplotlib") from None
+    """Return Matplotlib's pyplot with the headless backend."""
+    import matplotlib
+
     matplotlib.use("Agg", force=False)
     from matplotlib import pyplot
 
