@@ -45,6 +45,7 @@ bench: .venv/.for-benchmarks
 # The site, in out/site; a broken link or reference is an error.
 docs: .venv/.for-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "The site: file://$(CURDIR)/out/site/index.html"
 
 # Do the pinned versions install on every Python that we support?
 resolve: .venv/.for-developers
