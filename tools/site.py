@@ -1,4 +1,4 @@
-"""A hook of MkDocs: blocks fenced as ``math`` hold LaTeX and become MathML, which needs no script."""
+"""A hook of MkDocs: blocks fenced as ``math`` hold LaTeX and become MathML, without any script."""
 
 from __future__ import annotations
 
