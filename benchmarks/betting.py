@@ -4,13 +4,14 @@ An error is max CalErr·√L/√ln(kmL) over all intervals of exactly L rounds, 
 the kind of sequence. *Told* is a principal that knows the game and holds the best response's robust
 optimum at the best of eight margins for 30,000 rounds: what it loses of V*, in units of the width
 of its payoffs. ``python -m benchmarks betting`` takes about ten minutes on a quiet core and writes
-the tables and the figure of ``docs/explanation/betting.md`` as well; ``--rows`` after
-``python -m benchmarks.betting`` prints every sequence.
+the tables and the figure of ``docs/explanation/betting.md`` as well; ``python -m benchmarks.betting
+told`` measures one part.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import sys
 import time
@@ -185,7 +186,8 @@ def told(rounds: int = 30_000) -> list[dict[str, Any]]:
             with contextlib.suppress(sc.InputError):
                 held.append((margin, sc.solve(game, margin=margin).strategy))
         row: dict[str, Any] = {"game": name}
-        for feedback in ("strategy", "action"):
+        plain = isinstance(game, FiniteGame)  # from a coverage no single action is drawn
+        for feedback in ("strategy", "action") if plain else ("strategy",):
             for method in METHODS:
                 found = []
                 for margin, strategy in held:
@@ -198,8 +200,9 @@ def told(rounds: int = 30_000) -> list[dict[str, Any]]:
                     found.append(((best - earned) / width, margin))
                 row[f"{feedback}, {method}"], row[f"margin, {feedback}, {method}"] = min(found)
         rows.append(row)
-    mean = {key: float(np.mean([r[key] for r in rows])) for key in rows[0] if key != "game"}
-    return [*rows, {"game": "mean", **{k: v for k, v in mean.items() if "margin" not in k}}]
+    losses = dict.fromkeys(key for r in rows for key in r if key != "game" and "margin" not in key)
+    mean = {key: float(np.mean([r[key] for r in rows if key in r])) for key in losses}
+    return [*rows, {"game": "mean", **mean}]
 
 
 def summary(found: dict[str, dict[str, dict[str, FloatArray]]]) -> list[dict[str, Any]]:
@@ -290,33 +293,29 @@ def fill(page: Path, tables: dict[str, list[dict[str, Any]]]) -> None:
     page.write_text(text, encoding="utf-8")
 
 
-def main(rows: bool = False, seeds: int = 2) -> dict[str, Any]:
-    found: dict[str, dict[str, dict[str, FloatArray]]] = {method: {} for method in METHODS}
-    for method in METHODS:
-        for seed in range(seeds):
-            for size, by_name in errors(SIZES, seed, method).items():
-                found[method] |= {f"{size}, game {seed}": by_name}
-    if rows:
-        for size, by_name in found["betting"].items():
-            for name, row in by_name.items():
-                old = found["sleeping"][size][name]
-                print(
-                    f"{size} {name:40}",
-                    *(f"{a:.2f}→{b:.2f}" for a, b in zip(old, row, strict=True)),
-                )
-    speed = [{"m×k": size, **row} for size, row in speeds(SIZES).items()]
-    tables = {
-        "errors": summary(found),
-        "sequences": by_sequence(found),
-        "thousand rounds a second": speed,
-        "flatness": flatness(),
-        "told principals": told(),
-    }
+def main(*parts: str, seeds: int = 2) -> dict[str, Any]:
+    """Measure all tables, or some of errors, speeds, flatness and told, and write them."""
     docs = Path(__file__).parent.parent / "docs"
-    draw(found, docs / "images" / "betting-errors.png")
-    fill(docs / "theory" / "betting.md", tables)
+    tables: dict[str, Any] = {}
+    for part in parts or ("errors", "speeds", "flatness", "told"):
+        if part == "errors":
+            found: dict[str, dict[str, dict[str, FloatArray]]] = {method: {} for method in METHODS}
+            for method, seed in itertools.product(METHODS, range(seeds)):
+                for size, by_name in errors(SIZES, seed, method).items():
+                    found[method] |= {f"{size}, game {seed}": by_name}
+            draw(found, docs / "images" / "betting-errors.png")
+            made = {"errors": summary(found), "sequences": by_sequence(found)}
+        elif part == "speeds":
+            rows = [{"m×k": size, **row} for size, row in speeds(SIZES).items()]
+            made = {"thousand rounds a second": rows}
+        elif part == "flatness":
+            made = {"flatness": flatness()}
+        else:
+            made = {"told principals": told()}
+        fill(docs / "explanation" / "betting.md", made)
+        tables |= made
     return tables
 
 
 if __name__ == "__main__":
-    print(json.dumps(main("--rows" in sys.argv), indent=1, ensure_ascii=False))
+    print(json.dumps(main(*sys.argv[1:]), indent=1, ensure_ascii=False))

@@ -246,6 +246,8 @@ def test_second_order_rate_against_adversaries(adversary: Any) -> None:
 
 def test_second_order_ratio_equals_the_double_loop() -> None:
     rng, rate = stream(1, "ratio"), SecondOrderRate(2, 2, constant=0.7)
+    paid = math.log(2 * 4 * BANKS[0].sizes / BANKS[0].prior) + 1 + prices(50)
+    bend = -np.log1p(-SIZES) - SIZES  # κ_δ·δ²
     p = rng.random(50)
     x, bins = (rng.random(50) < p**2).astype(int), (p > 0.5).astype(int)
     for shortest in (1, 7):
@@ -254,8 +256,8 @@ def test_second_order_ratio_equals_the_double_loop() -> None:
             gap = (x - p) * (bins == i)
             for u in range(50):
                 for v in range(u + shortest, 51):
-                    bound = rate.bound(v - u, float((gap[u:v] ** 2).sum()), start=u + 1)
-                    worst = max(worst, abs(gap[u:v].sum()) / (v - u) / bound)
+                    sums = (paid[u] + bend * (gap[u:v] ** 2).sum()) / SIZES
+                    worst = max(worst, abs(gap[u:v].sum()) / (0.7 * sums.min()))
         found = calibration_profile(x, p, bins, rate=rate, shortest=shortest)
         assert found.lower == found.upper == pytest.approx(worst)
 

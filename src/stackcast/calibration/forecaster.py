@@ -97,10 +97,9 @@ class AdaptiveForecaster:
     seed : int
         Forecasts are drawn from a mixture; the seed fixes the draws.
     accuracy : float, optional
-        c: no outcome gains more than ε_t against Player 2's mixture in round t. Betting: ε_t = c/t
-        (by default c = 0.5), or a hundredth of the largest imbalance if that is less. Sleeping:
-        ε_t = c/√t times the widest coordinate, by default c = 0.05; in m > 5 dimensions 5/m of
-        that, but no less than a quarter.
+        c: no outcome gains more than ε_t against Player 2's mixture in round t. Betting: ε_t = c/t,
+        by default c = 0.1. Sleeping: ε_t = c/√t times the widest coordinate, by default c = 0.05;
+        in m > 5 dimensions 5/m of that, but no less than a quarter.
 
     Examples
     --------

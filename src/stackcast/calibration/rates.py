@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast, overload, runtime_checkable
 
 import numpy as np
 
@@ -46,8 +46,56 @@ class Rate(Protocol):
         ...
 
 
+class _Rate:
+    """What every rate here shares: one or many lengths, the inverse, and a factor."""
+
+    #: From so many rounds on it never rises.
+    _falls_from = 1
+
+    @overload
+    def __call__(self, rounds: int) -> float: ...
+    @overload
+    def __call__(self, rounds: FloatArray) -> FloatArray: ...
+    def __call__(self, rounds: Any) -> Any:
+        """Return r at a whole number of rounds, or at an array of them."""
+        if isinstance(rounds, int | np.integer):
+            return self._one(int(rounds))
+        return self._many(np.asarray(rounds, dtype=np.float64))
+
+    def _one(self, t: int) -> float:
+        raise NotImplementedError
+
+    def _many(self, t: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
+    def inverse(self, error: float) -> int:
+        """Return r⁻¹(error)."""
+        target = real_number("error", error, above=0.0)
+        low = high = self._falls_from
+        if self(low) <= target:
+            while low > 1 and self(low - 1) <= target:
+                low -= 1
+            return low
+        while self(high) > target:
+            if high > _LARGEST:
+                raise InputError("error", "an error that the rate falls to", shown(error))
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self(middle) <= target:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def scaled(self, factor: float) -> Self:
+        """Return the same rate with its constant multiplied by ``factor``."""
+        chosen: Any = self
+        return cast("Self", replace(chosen, constant=chosen.constant * factor))
+
+
 @dataclass(frozen=True)
-class AdaptiveRate:
+class AdaptiveRate(_Rate):
     """The rate of an adaptively calibrated forecaster, c·√(log(k·m·t)/t) (+ c·√(log(T/δ)/t)).
 
     It is the rate of the paper's theorem on adaptive calibration (Section 4), with its hidden
@@ -87,37 +135,26 @@ class AdaptiveRate:
         if self.horizon is not None:
             whole_number("horizon", self.horizon, at_least=1)
 
+    #: log(x)/x falls from x = e on, and so does r from t = e/(k·m) ≤ 3 on.
+    _falls_from = 3
+
     @property
     def _chance(self) -> float:
         return 0.0 if self.horizon is None else math.log(self.horizon) - math.log(self.level)
 
-    @overload
-    def __call__(self, rounds: int) -> float: ...
-    @overload
-    def __call__(self, rounds: FloatArray) -> FloatArray: ...
-    def __call__(self, rounds: Any) -> Any:
-        """Return r at a whole number of rounds, or at an array of them."""
-        if isinstance(rounds, int | np.integer):
-            log_t = math.log(int(rounds))
-            root = math.sqrt(rounds) if log_t < 700 else math.exp(min(0.5 * log_t, 700.0))
-            spread = math.sqrt(math.log(self.bins * self.actions) + log_t)
-            return self.constant * (spread + math.sqrt(self._chance)) / root
-        t = np.asarray(rounds, dtype=np.float64)
+    def _one(self, t: int) -> float:
+        log_t = math.log(t)
+        root = math.sqrt(t) if log_t < 700 else math.exp(min(0.5 * log_t, 700.0))
+        spread = math.sqrt(math.log(self.bins * self.actions) + log_t)
+        return self.constant * (spread + math.sqrt(self._chance)) / root
+
+    def _many(self, t: FloatArray) -> FloatArray:
         spreads = np.sqrt(math.log(self.bins * self.actions) + np.log(t))
         return self.constant * (spreads + math.sqrt(self._chance)) / np.sqrt(t)
 
-    def inverse(self, error: float) -> int:
-        """Return r⁻¹(error)."""
-        # log(x)/x falls from x = e on, and so does r from t = e/(k·m) ≤ 3 on.
-        return _first_below_for_good(self, error, decreasing_from=3)
-
-    def scaled(self, factor: float) -> AdaptiveRate:
-        """Return the same rate with its constant multiplied by ``factor``."""
-        return replace(self, constant=self.constant * factor)
-
 
 @dataclass(frozen=True)
-class SecondOrderRate:
+class SecondOrderRate(_Rate):
     """The rate of a forecaster by betting, which knows how much the outcomes varied.
 
     On an interval of L rounds that starts in round s, with V = Σ w_i²(h_j − p_j)² over it (in units
@@ -201,34 +238,17 @@ class SecondOrderRate:
         sums = (paid + self.curvatures * self.sizes**2 * variance) / self.sizes
         return float(self.constant * sums.min() / rounds)
 
-    @overload
-    def __call__(self, rounds: int) -> float: ...
-    @overload
-    def __call__(self, rounds: FloatArray) -> FloatArray: ...
-    def __call__(self, rounds: Any) -> Any:
-        """Return r at a whole number of rounds, or at an array of them."""
+    def _one(self, t: int) -> float:
+        return float(self._many(np.array(float(t) if t < 1 << 1000 else math.inf)))
+
+    def _many(self, t: FloatArray) -> FloatArray:
         paid = self.price(self.horizon or 1)
-        if isinstance(rounds, int | np.integer):
-            t = int(rounds)
-            length = float(t) if t < 1 << 1000 else math.inf
-            return self.constant * float(
-                (paid / (self.sizes * length) + self.curvatures * self.sizes).min()
-            )
-        lengths = np.asarray(rounds, dtype=np.float64)[..., None]
-        each = paid / (self.sizes * lengths) + self.curvatures * self.sizes
-        return self.constant * each.min(axis=-1)
-
-    def inverse(self, error: float) -> int:
-        """Return r⁻¹(error)."""
-        return _first_below_for_good(self, error, decreasing_from=1)
-
-    def scaled(self, factor: float) -> SecondOrderRate:
-        """Return the same rate with its constant multiplied by ``factor``."""
-        return replace(self, constant=self.constant * factor)
+        each = paid / (self.sizes * t[..., None]) + self.curvatures * self.sizes
+        return np.asarray(self.constant * each.min(axis=-1))
 
 
 @dataclass(frozen=True)
-class PowerRate:
+class PowerRate(_Rate):
     """The rate c·t^(−β).
 
     Examples
@@ -250,30 +270,17 @@ class PowerRate:
         real_number("exponent", self.exponent, above=0.0)
         real_number("constant", self.constant, above=0.0)
 
-    @overload
-    def __call__(self, rounds: int) -> float: ...
-    @overload
-    def __call__(self, rounds: FloatArray) -> FloatArray: ...
-    def __call__(self, rounds: Any) -> Any:
-        """Return r at a whole number of rounds, or at an array of them."""
-        if isinstance(rounds, int | np.integer):
-            t = int(rounds)
-            if t < 1 << 1000:
-                return self.constant / float(t) ** self.exponent
-            return self.constant * math.exp(-self.exponent * math.log(t))
-        return self.constant / np.asarray(rounds, dtype=np.float64) ** self.exponent
+    def _one(self, t: int) -> float:
+        if t < 1 << 1000:
+            return self.constant / float(t) ** self.exponent
+        return self.constant * math.exp(-self.exponent * math.log(t))
 
-    def inverse(self, error: float) -> int:
-        """Return r⁻¹(error)."""
-        return _first_below_for_good(self, error, decreasing_from=1)
-
-    def scaled(self, factor: float) -> PowerRate:
-        """Return the same rate with its constant multiplied by ``factor``."""
-        return replace(self, constant=self.constant * factor)
+    def _many(self, t: FloatArray) -> FloatArray:
+        return np.asarray(self.constant / t**self.exponent)
 
 
 @dataclass(frozen=True)
-class CustomRate:
+class CustomRate(_Rate):
     """A rate of the user's own.
 
     Parameters
@@ -302,23 +309,17 @@ class CustomRate:
         whole_number("decreasing_from", self.decreasing_from, at_least=1)
         real_number("factor", self.factor, above=0.0)
 
-    @overload
-    def __call__(self, rounds: int) -> float: ...
-    @overload
-    def __call__(self, rounds: FloatArray) -> FloatArray: ...
-    def __call__(self, rounds: Any) -> Any:
-        """Return r at a whole number of rounds, or at an array of them."""
-        if isinstance(rounds, int | np.integer):
-            return self.factor * float(self.function(int(rounds)))
-        lengths = np.asarray(rounds)
-        values = [float(self.function(int(t))) for t in lengths.ravel()]
-        return self.factor * np.array(values).reshape(lengths.shape)
+    @property
+    def _falls_from(self) -> int:  # type: ignore[override]
+        return self.decreasing_from
 
-    def inverse(self, error: float) -> int:
-        """Return r⁻¹(error)."""
-        return _first_below_for_good(self, error, self.decreasing_from)
+    def _one(self, t: int) -> float:
+        return self.factor * float(self.function(t))
 
-    def scaled(self, factor: float) -> CustomRate:
+    def _many(self, t: FloatArray) -> FloatArray:
+        return np.array([self._one(int(each)) for each in t.ravel()]).reshape(t.shape)
+
+    def scaled(self, factor: float) -> Self:
         """Return the same rate multiplied by ``factor``."""
         return replace(self, factor=self.factor * factor)
 
@@ -326,23 +327,3 @@ class CustomRate:
 def as_rate(value: Any) -> Rate:
     """Return ``value`` as a rate; a plain function becomes a :class:`CustomRate`."""
     return value if isinstance(value, Rate) else CustomRate(value)
-
-
-def _first_below_for_good(rate: Rate, error: float, decreasing_from: int) -> int:
-    target = real_number("error", error, above=0.0)
-    low, high = decreasing_from, decreasing_from
-    if rate(low) <= target:
-        while low > 1 and rate(low - 1) <= target:
-            low -= 1
-        return low
-    while rate(high) > target:
-        if high > _LARGEST:
-            raise InputError("error", "an error that the rate falls to", shown(error))
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if rate(middle) <= target:
-            high = middle
-        else:
-            low = middle
-    return high
