@@ -55,7 +55,9 @@ class OptunaPrincipal(sc.protocol.Principal):
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         m = self.view.space.dimension
-        ranges = {f"x{i}": optuna.distributions.FloatDistribution(0.0, 1.0) for i in range(m)}
+        ranges: dict[str, Any] = {
+            f"x{i}": optuna.distributions.FloatDistribution(0.0, 1.0) for i in range(m)
+        }
         sampler = optuna.samplers.TPESampler(seed=1_000 * self.seed + len(self._values))
         study = optuna.create_study(direction="maximize", sampler=sampler)
         for point, value in zip(self._points, self._values, strict=True):

@@ -173,3 +173,40 @@ def test_rounds_that_do_not_fit(arguments: tuple[Any, ...], sentence: str) -> No
     strategies, responses, forecasts, phases = [*arguments, None, None][:4]
     with pytest.raises(sc.InputError, match=sentence):
         Transcript.from_rounds(strategies, responses, forecasts, phases, GAME)
+
+
+def test_a_transcript_as_a_frame_is_read_again_and_has_what_both_sides_earned(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("pandas")
+    game = sc.load_game("inspection")
+    agent = sc.agents.Calibrated(game.agent_view, seed=1)
+    t = sc.play(sc.principals.UniformExplore(game.principal_view, horizon=300), agent, 300, game)
+    frame = t.to_polars()
+    assert frame["principal_utility"].sum() == pytest.approx(300 * sc.audit(t).average_utility)
+    payoffs = game.agent_view.payoffs
+    by_hand = np.einsum("tx,xt->t", t.strategies, payoffs[:, t.responses])
+    np.testing.assert_allclose(frame["agent_utility"].to_numpy(), by_hand)
+    frame.write_csv(tmp_path / "t.csv")
+    again = sc.auditing.read_transcript(tmp_path / "t.csv", game)
+    assert (again.responses == t.responses).all()
+    np.testing.assert_array_equal(again.strategies, t.strategies)
+    assert t.to_pandas().to_dict("list") == frame.to_dict(as_series=False)
+    bare = sc.Transcript.from_rounds([[1, 0], [0, 1]], [0, 1]).to_polars()
+    assert bare.columns == ["round", "phase", "strategy_1", "strategy_2", "response"]
+    assert bare["response"].to_list() == [1, 2]
+
+
+def test_utilities_of_a_continuous_game_are_those_of_the_audit() -> None:
+    game = sc.games.strategic_score(sc.games.Ball(2), features=[0, 0], reference=[0.6, 0.8])
+    t = sc.play(
+        sc.principals.ResponseGradient(game.principal_view, epoch_rounds=5),
+        sc.agents.ContinuousBestResponse(game.agent_view),
+        60,
+        game,
+    )
+    frame = t.to_polars()
+    assert frame["principal_utility"].mean() == pytest.approx(sc.audit(t, game).average_utility)
+    assert frame["agent_utility"][7] == pytest.approx(
+        game.agent_view.utility(t.strategies[7], t.responses[7])
+    )

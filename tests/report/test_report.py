@@ -27,7 +27,7 @@ from stackcast.report import (
     rendered,
     write_play,
 )
-from stackcast.report.rounds import explored_and_committed, utilities_of
+from stackcast.report.rounds import explored_and_committed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,7 +125,7 @@ def test_the_average_line_ends_at_the_audit_s_average_and_the_certificate_is_abo
     ax = draw_utility(p.transcript, p.audit)
     lines = {line.get_label(): np.asarray(line.get_ydata()) for line in ax.get_lines()}
     assert lines["average so far"][-1] == pytest.approx(p.audit.average_utility)
-    assert utilities_of(p.transcript, p.game).mean() == pytest.approx(p.audit.average_utility)
+    assert p.transcript.utilities(game=p.game).mean() == pytest.approx(p.audit.average_utility)
     bound = next(b for b in p.audit.bounds if b.name == "utility, from forecasts")
     assert lines["certificate"][-1] == pytest.approx(bound.bound)
     assert (lines["average so far"] <= lines["certificate"] + 1e-9).all()

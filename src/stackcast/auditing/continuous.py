@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stackcast._notebook import InNotebook
 from stackcast._plain import plain
 from stackcast._validation import InputError, real_number, shown
-from stackcast.auditing.finite import Bound, Phase, phases_of
+from stackcast.auditing.finite import AnyAudit, Bound, Phase, phases_of
 from stackcast.auditing.records import check_fingerprint
 from stackcast.calibration import ConeBinning
 from stackcast.games import ContinuousGame, strategic_classification
@@ -46,8 +45,8 @@ THEOREM, KEY_LEMMA, FEEDBACK_LEMMA, UTILITY_LEMMA = (
 _CHUNK = 1 << 13
 
 
-@dataclass(frozen=True, eq=False)
-class ContinuousAudit(InNotebook):
+@dataclass(frozen=True, eq=False, repr=False)
+class ContinuousAudit(AnyAudit):
     """What a transcript of a continuous game proves; made by :func:`stackcast.audit`.
 
     Attributes
@@ -90,11 +89,6 @@ class ContinuousAudit(InNotebook):
     estimated: tuple[str, ...] = ()
     #: A finite game's audit has the profile of its bins here.
     calibration: None = None
-
-    @property
-    def failed(self) -> tuple[Bound, ...]:
-        """The bounds that do not hold."""
-        return tuple(bound for bound in self.bounds if bound.holds is False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain values for JSON; NaN becomes null."""

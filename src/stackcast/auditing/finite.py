@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from stackcast._frames import InFrames
 from stackcast._notebook import InNotebook
 from stackcast._plain import plain
 from stackcast._validation import PROBABILITY_TOLERANCE, one_of, real_number
@@ -125,8 +126,41 @@ def phases_of(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Audit(InNotebook):
+class AnyAudit(InNotebook, InFrames):
+    """What audits of finite and of continuous games share: a line, rows and what failed."""
+
+    rounds: int
+    value: float
+    average_utility: float
+    phases: tuple[Phase, ...]
+    bounds: tuple[Bound, ...]
+
+    @property
+    def failed(self) -> tuple[Bound, ...]:
+        """The bounds that do not hold."""
+        return tuple(bound for bound in self.bounds if bound.holds is False)
+
+    def __repr__(self) -> str:
+        holding = sum(bound.holds is True for bound in self.bounds)
+        return (
+            f"{type(self).__name__}({self.rounds:,} rounds: utility {self.average_utility:.4g} a "
+            f"round, V* {self.value:.4g}; {holding} of {len(self.bounds)} bounds hold)"
+        )
+
+    def _columns(self) -> dict[str, Any]:
+        """Return utility a round by phase and in all, then every bound."""
+        rows: list[tuple[Any, ...]] = [
+            (f"utility a round, {p.name or '–'}", p.rounds, p.average_utility, None, None, "")
+            for p in self.phases
+        ]
+        rows.append(("utility a round", self.rounds, self.average_utility, self.value, None, ""))
+        rows += [(b.name, self.rounds, b.measured, b.bound, b.holds, b.where) for b in self.bounds]
+        names = ("quantity", "rounds", "measured", "at_most", "holds", "where")
+        return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(AnyAudit):
     """What a transcript proves; made by :func:`audit`.
 
     Attributes
@@ -202,11 +236,6 @@ class Audit(InNotebook):
         average = sum(phase.rounds * phase.average_utility for phase in chosen) / rounds
         share = sum(phase.share for phase in chosen)
         return Phase(name, rounds, average, self.value - average, share)
-
-    @property
-    def failed(self) -> tuple[Bound, ...]:
-        """The bounds that do not hold."""
-        return tuple(bound for bound in self.bounds if bound.holds is False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain values for JSON; NaN and infinity become null."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Verdict = Literal["calibrated within rate", "refuted", "not refuted"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ForecastCertificate:
     """What a record of forecasts and outcomes proves.
 
@@ -46,6 +46,9 @@ class ForecastCertificate:
     test: SequentialTest | None
     bin_names: Mapping[int, str]
     source: str = ""
+
+    def __repr__(self) -> str:
+        return f"ForecastCertificate({self.verdict!r}, {self.profile!r})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as plain numbers, lists and tables for JSON."""

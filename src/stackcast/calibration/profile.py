@@ -77,7 +77,7 @@ class WorstInterval:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CalibrationProfile:
     """What :func:`calibration_profile` found.
 
@@ -139,6 +139,10 @@ class CalibrationProfile:
         if self.upper <= 1:
             return True
         return False if self.lower > 1 else None
+
+    def __repr__(self) -> str:
+        size = f"{self.rounds:,} rounds, {self.bins} bins"
+        return f"CalibrationProfile({size}, error over rate {self.lower:.3g} to {self.upper:.3g})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the profile as plain numbers, lists and tables for JSON."""

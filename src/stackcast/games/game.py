@@ -52,7 +52,7 @@ BEST_RESPONSE_TOLERANCE = 1e-13
 TieRule = Literal["lowest", "random"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _View:
     payoffs: FloatArray
     offsets: FloatArray
@@ -60,6 +60,11 @@ class _View:
     agent_actions: tuple[str, ...]
     space: Polytope
     fingerprint: str
+
+    def __repr__(self) -> str:
+        m, k = self.payoffs.shape
+        rows, columns = few(self.principal_actions), few(self.agent_actions)
+        return f"{type(self).__name__}({m}×{k}: {rows} × {columns})"
 
     def utilities(self, strategy: Any) -> FloatArray:
         """Return this side's utility of every response; ``strategy`` may be a stack of rows."""

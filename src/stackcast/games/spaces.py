@@ -282,6 +282,9 @@ class Polytope:
         self.equality_rows, self.equality_bounds = map(_read_only, (equality_rows, equality_bounds))
         self.kind = kind
 
+    def __repr__(self) -> str:
+        return f"Polytope({self.kind}, {self.dimension} coordinates)"
+
     @classmethod
     def simplex(
         cls, actions: int | Sequence[str], constraints: Sequence[Constraint] = ()

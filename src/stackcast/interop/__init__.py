@@ -9,8 +9,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from stackcast._validation import InputError
-
 if TYPE_CHECKING:
     from stackcast.interop.environments import ParallelEnv, PrincipalEnv
     from stackcast.interop.games import (
@@ -72,13 +70,3 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(f"stackcast.interop.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
-
-
-def library(module: str, extra: str) -> Any:
-    """Return a library, or say in one sentence which extra installs it."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        wanted = module.partition(".")[0]
-        expected = f"the library {wanted} (pip install 'stackcast[{extra}]')"
-        raise InputError("interop", expected, f"no {error.name}") from None

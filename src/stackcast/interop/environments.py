@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from stackcast._frames import library
 from stackcast._plain import plain
 from stackcast._validation import InputError, one_of, shown, whole_number
 from stackcast.agents import FromPolicy as AgentPolicy
 from stackcast.auditing import audit
 from stackcast.games import ContinuousGame, load_game
-from stackcast.interop import library
 from stackcast.principals import FromPolicy as PrincipalPolicy
 from stackcast.protocol import Transcript, build
 from stackcast.solvers import solve

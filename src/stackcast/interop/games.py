@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from stackcast._frames import library
 from stackcast._validation import InputError, distinct_names, shown
 from stackcast.games import FiniteGame
-from stackcast.interop import library
 
 if TYPE_CHECKING:
     import os

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stackcast._frames import library
 from stackcast.calibration import Recalibrator
-from stackcast.interop import library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_base = library("river.base", "ml")
+_base: Any = library("river.base", "ml")
 
 
 class OnlineCalibrator(_base.Wrapper, _base.Classifier):  # type: ignore[misc]

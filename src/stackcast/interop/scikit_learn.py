@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from stackcast._frames import library
 from stackcast.calibration import Recalibrator
-from stackcast.interop import library
 
-_base = library("sklearn.base", "ml")
+_base: Any = library("sklearn.base", "ml")
 _folds = library("sklearn.model_selection", "ml")
 _linear = library("sklearn.linear_model", "ml")
 

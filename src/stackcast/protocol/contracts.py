@@ -222,8 +222,13 @@ class Player(InNotebook, ABC, Generic[V]):
         return {**self.settings, "game": self.view.fingerprint}
 
     def __repr__(self) -> str:
-        words = [f"{name}={shown(value)}" for name, value in self.settings.items()]
-        return f"{type(self).__name__}({', '.join(words[1:])})"
+        usual = inspect.signature(type(self)).parameters
+        words = [
+            f"{name}={shown(value)}"
+            for name, value in self.settings.items()
+            if name != "name" and (name not in usual or value != plain(usual[name].default))
+        ]
+        return f"{type(self).__name__}({', '.join(words)})"
 
 
 def _taken(value: Any) -> Any:
@@ -280,11 +285,11 @@ class Agent(Player[AgentView]):
     ...         self._next += self.step * block.rounds
     ...         return sc.protocol.Responses(turns % len(self.view.agent_actions))
     >>> game = sc.load_game("inspection")
-    >>> agent = InTurn(game.agent_view)
+    >>> agent = InTurn(game.agent_view, step=2)
     >>> agent
-    InTurn(seed=0, step=1)
+    InTurn(step=2)
     >>> agent.respond(sc.protocol.Block([0.5, 0.3, 0.2], 4)).responses
-    array([0, 1, 2, 0])
+    array([0, 2, 1, 0])
     >>> sc.checks.check_agent(lambda: InTurn(game.agent_view))
     """
 

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from stackcast._files import read_bytes, write_whole
-from stackcast._validation import InputError, real_matrix, shown, text
-from stackcast.games import game_from_table, game_to_table
+from stackcast._frames import InFrames
+from stackcast._validation import InputError, one_of, real_matrix, shown, text
+from stackcast.games import ContinuousGame, game_from_table, game_to_table
 from stackcast.protocol.contracts import Block
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from stackcast._validation import FloatArray
-    from stackcast.games import ContinuousGame, Game
+    from stackcast.games import Game
     from stackcast.protocol.contracts import IntArray
 
 FORMAT = 1
@@ -66,7 +67,7 @@ class Blocks(Sequence[Block]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Transcript:
+class Transcript(InFrames):
     """A play, round by round; the arrays cannot be written to.
 
     Make one with :func:`stackcast.play`, :meth:`load` or :meth:`from_rounds`.
@@ -101,6 +102,8 @@ class Transcript:
     Block([1.0, 0.0] for 2 rounds)
     >>> t.responses
     array([0, 1, 1])
+    >>> t.to_polars().columns
+    ['round', 'phase', 'strategy_1', 'strategy_2', 'response']
     """
 
     block_strategies: FloatArray
@@ -214,6 +217,56 @@ class Transcript:
         if self.compact_responses.ndim == 2:
             return self.compact_responses
         return self.compact_responses.astype(np.int64)
+
+    def utilities(self, side: str = "principal", game: Any = None) -> FloatArray:
+        """Return what a side, "principal" or "agent", earned in every round.
+
+        ``game`` is the game that was played, where the transcript does not hold it.
+        """
+        played = self.game if game is None else game
+        if played is None:
+            raise InputError("game", "the game that was played, which the transcript lacks", "none")
+        view = getattr(played, f"{one_of('side', side, ('principal', 'agent'))}_view")
+        answers = self.compact_responses
+        if isinstance(played, ContinuousGame):
+            ends = np.cumsum(self.block_rounds)
+            spans = zip(self.block_strategies, ends - self.block_rounds, ends, strict=True)
+            if side == "agent":
+                rows = [[view.utility(h, y) for y in answers[a:b]] for h, a, b in spans]
+            else:
+                rows = [view.utilities(h, answers[a:b]) for h, a, b in spans]
+            return np.concatenate(rows)
+        blocks = np.repeat(np.arange(len(self.block_rounds)), self.block_rounds)
+        utilities: FloatArray = view.utilities(self.block_strategies)[blocks, answers]
+        return utilities
+
+    def _columns(self) -> dict[str, Any]:
+        """Return one row a round: actions are named, what both sides earned comes last.
+
+        The columns are those of a user's table (``stackcast audit``), so that a file made of them
+        is read again.
+        """
+        game, m = self.game, self.block_strategies.shape[1]
+        named = game is not None and not isinstance(game, ContinuousGame)
+        actions = game.principal_actions if named else range(1, m + 1)  # type: ignore[union-attr]
+        phases = np.array(self.phase_names, dtype=object)[self.block_phases]
+        columns: dict[str, Any] = {
+            "round": np.arange(1, self.rounds + 1),
+            "phase": np.repeat(phases, self.block_rounds).tolist(),
+        }
+        for what, rows in (("strategy", self.strategies), ("forecast", self.forecasts)):
+            if rows is not None:
+                columns |= {f"{what}_{name}": rows[:, j] for j, name in enumerate(actions)}
+        answers = self.responses
+        if answers.ndim == 2:
+            columns |= {f"response_{j + 1}": column for j, column in enumerate(answers.T)}
+        elif named:
+            names = np.array(game.agent_actions, dtype=object)  # type: ignore[union-attr]
+            columns["response"] = names[answers].tolist()
+        else:
+            columns["response"] = answers + 1
+        sides = ("principal", "agent") if game is not None else ()
+        return columns | {f"{side}_utility": self.utilities(side) for side in sides}
 
     @property
     def phases(self) -> list[str]:

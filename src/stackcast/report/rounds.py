@@ -50,19 +50,6 @@ def action_names(game: Any) -> list[str]:
     return [str(name) for name in names] or [f"{j + 1}" for j in range(game.space.dimension)]
 
 
-def utilities_of(transcript: Transcript, game: Any) -> FloatArray:
-    """Return the principal's utility in every round."""
-    view, answers = game.principal_view, transcript.compact_responses
-    if answers.ndim == 2:  # a continuous game: utilities of one strategy and many points
-        ends = np.cumsum(transcript.block_rounds)
-        spans = zip(transcript.block_strategies, ends - transcript.block_rounds, ends, strict=True)
-        return np.concatenate([view.utilities(h, answers[a:b]) for h, a, b in spans])
-    by_block = view.utilities(transcript.block_strategies)
-    blocks = np.repeat(np.arange(len(by_block)), transcript.block_rounds)
-    utilities: FloatArray = by_block[blocks, answers]
-    return utilities
-
-
 def held(transcript: Transcript) -> list[Asked]:
     """Return the strategies in order; blocks of the same strategy and phase in a row are one."""
     strategies, phases = transcript.block_strategies, transcript.block_phases

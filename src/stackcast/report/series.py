@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stackcast.auditing import column_norms
-from stackcast.report.rounds import action_names, phase_spans, played_game, stretches, utilities_of
+from stackcast.report.rounds import action_names, phase_spans, played_game, stretches
 from stackcast.report.style import (
     BLUE,
     COLOURS,
@@ -75,7 +75,7 @@ def draw_utility(
     """
     game = played_game(transcript, game)
     ax = new_axes(ax)
-    earned = utilities_of(transcript, game)
+    earned = transcript.utilities(game=game)
     ends = stretches(len(earned), _POINTS)
     sums = np.concatenate([[0.0], np.cumsum(earned)])
     windows = np.diff(np.concatenate([[0.0], sums[ends]])) / np.diff(np.append(0, ends))

@@ -45,7 +45,7 @@ class Sensitivity:
     worst_case: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution(InNotebook):
     """An optimal commitment of the one-shot game.
 
@@ -97,6 +97,14 @@ class Solution(InNotebook):
     nash: float = math.nan
     sensitivity: Sensitivity | None = None
     asked_margin: float = 0.0
+
+    def __repr__(self) -> str:
+        mix = ", ".join(f"{p:.4g}" for p in self.strategy[:6]) + (
+            ", …" if len(self.strategy) > 6 else ""
+        )
+        answer = repr(self.response_name) if self.response_name else str(self.response)
+        known = f"value={self.value:.6g}, strategy=[{mix}], response={answer}"
+        return f"Solution({known}, margin={self.margin:.4g})"
 
     def __post_init__(self) -> None:
         self.strategy.flags.writeable = False
