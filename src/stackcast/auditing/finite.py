@@ -30,7 +30,7 @@ from stackcast._plain import plain
 from stackcast._validation import PROBABILITY_TOLERANCE, one_of, real_number
 from stackcast.auditing.diagnosis import AgentDiagnosis, diagnosed
 from stackcast.auditing.records import checked_record, column_norms, has_constant_sum, pair_norms
-from stackcast.calibration import ForecastCertificate, certify
+from stackcast.calibration import ForecastCertificate, ForecastRecord, certify
 from stackcast.games import ContinuousGame
 from stackcast.solvers import BestResponseRegions, solve
 from stackcast.theory import most
@@ -297,7 +297,7 @@ def audit(
         The chance, at most, that a bound on something random fails, and the band's level.
     profile : bool
         Whether to find the calibration error on every interval, where there are forecasts. It
-        takes most of the time, and 8·k·m bytes a round.
+        takes most of the time, and 16 bytes a round.
     lengths : iterable of int, optional
         Lengths of intervals whose worst error is wanted; by default 1, 2, 5, 10 … and T.
     rate : Rate, callable or number, optional
@@ -344,9 +344,7 @@ def audit(
     certificate = None
     if profile and transcript.forecast_ids is not None:
         certificate = certify(
-            transcript.strategies,
-            transcript.forecasts,
-            transcript.compact_responses,
+            _forecast_record(transcript),
             lengths=lengths,
             rate=rate,
             level=delta,
@@ -373,6 +371,20 @@ def audit(
         diagnosis=diagnosed(transcript, game, draws, delta),
         draws=draws,
     )
+
+
+def _forecast_record(transcript: Transcript) -> ForecastRecord:
+    """Return strategies, forecasts and responses as a record with a row a block, not a round."""
+    ends: Any = np.cumsum(transcript.block_rounds, dtype=np.int64)
+    ends.flags.writeable = False
+    responses, ids = transcript.compact_responses, transcript.forecast_ids
+    assert ids is not None
+    assert transcript.forecast_table is not None
+    return ForecastRecord(
+        transcript.block_strategies, transcript.forecast_table, responses, None,
+        bins=int(responses.max()) + 1, yes_no=transcript.block_strategies.shape[1] == 1,
+        ends=ends, ids=ids,
+    )  # fmt: skip
 
 
 @dataclass(eq=False)

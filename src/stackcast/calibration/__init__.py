@@ -22,6 +22,7 @@ from stackcast.calibration.columns import (
 )
 from stackcast.calibration.cones import ConeBinning
 from stackcast.calibration.errors import (
+    ForecastRecord,
     bin_errors,
     calibration_error,
     decision_bins,
@@ -54,6 +55,7 @@ __all__ = [
     "CustomRate",
     "ForecastBlock",
     "ForecastCertificate",
+    "ForecastRecord",
     "ForecastTable",
     "FunctionBinning",
     "GridBinning",

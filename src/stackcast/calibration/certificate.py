@@ -83,8 +83,8 @@ class ForecastCertificate:
 
 def certify(
     outcomes: Any,
-    forecasts: Any,
-    bins: Any,
+    forecasts: Any = None,
+    bins: Any = None,
     lengths: Iterable[int] | None = None,
     rate: Any = None,
     width: float = 0.05,
@@ -121,11 +121,11 @@ def certify(
     if draws is None:
         pure = ((record.outcomes == 0) | (record.outcomes == 1)).all()
         draws = bool(pure and (record.yes_no or (record.outcomes.sum(axis=1) == 1).all()))
-    profile = calibration_profile(outcomes, forecasts, bins, lengths, rate, width, shortest)
+    profile = calibration_profile(record, None, None, lengths, rate, width, shortest)
     while profile.within_rate is None and width > 1e-6:  # a verdict needs a bracket on one side
         width /= 50
-        profile = calibration_profile(outcomes, forecasts, bins, lengths, rate, width, shortest)
-    test = sequential_calibration_test(outcomes, forecasts, bins, level) if draws else None
+        profile = calibration_profile(record, None, None, lengths, rate, width, shortest)
+    test = sequential_calibration_test(record, None, None, level) if draws else None
     outside = profile.within_rate is False if test is None else test.refuted
     verdict: Verdict = "not refuted"
     if profile.within_rate:

@@ -15,38 +15,57 @@ Bins are T labels 0..n−1, or T×n weights whose rows sum to one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stackcast._validation import PROBABILITY_TOLERANCE, InputError, shown, whole_number
-from stackcast.calibration._profile_kernel import prefix_sums_of_labels, prefix_sums_of_weights
+from stackcast.calibration._profile_kernel import prefix_sum
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from stackcast._validation import FloatArray
     from stackcast.calibration._profile_kernel import IntArray
+
+
+#: No more bins, each of which costs a pass over the rounds.
+_MOST_BINS = 1_000_000
+#: Rounds that are looked at together, so that temporary tables stay small.
+CHUNK = 1 << 18
+
+
+def _nothing(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
+    array = np.empty(shape, dtype)
+    array.flags.writeable = False
+    return array
 
 
 @dataclass(frozen=True, eq=False)
 class ForecastRecord:
     """Outcomes, forecasts and bins of T rounds, checked, in one form.
 
-    ``labels`` or ``weights`` holds the bins, the other is None. ``yes_no`` says that the single
-    coordinate is the probability of an event, whose complement is left out.
+    Tables have a row a round, or fewer: with ``ends``, row b of the outcomes stands for the rounds
+    from ends[b − 1] to ends[b] − 1; with ``ids``, row ids[t] of the forecasts for round t. Empty
+    arrays say that there is a row a round. ``labels`` or ``weights`` holds the bins, the other is
+    None. ``yes_no`` says that the single coordinate is the probability of an event, whose
+    complement is left out.
     """
 
     outcomes: FloatArray
     forecasts: FloatArray
-    labels: IntArray | None
+    labels: npt.NDArray[Any] | None
     weights: FloatArray | None
     bins: int
     yes_no: bool
+    ends: IntArray = field(default_factory=lambda: _nothing((0,), np.int64))
+    ids: npt.NDArray[Any] = field(default_factory=lambda: _nothing((0,), np.int32))
 
     @property
     def rounds(self) -> int:
         """The number of rounds, T."""
-        return int(self.outcomes.shape[0])
+        return len(self.weights if self.labels is None else self.labels)  # type: ignore[arg-type]
 
     @property
     def coordinates(self) -> int:
@@ -58,20 +77,57 @@ class ForecastRecord:
         """The number of things that can happen: two for a yes/no event."""
         return 2 if self.yes_no else self.coordinates
 
-    def prefix_sums(self, start: int = 0, stop: int | None = None) -> FloatArray:
-        """Return S, one row for each bin and coordinate, over the rounds start..stop−1."""
-        part = slice(start, stop)
-        outcomes, forecasts = self.outcomes[part], self.forecasts[part]
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """The record as compiled code takes it."""
+        labels = _nothing((0,), np.uint8) if self.labels is None else self.labels
+        weights = _nothing((0, 0), np.float64) if self.weights is None else self.weights
+        return self.outcomes, self.ends, self.forecasts, self.ids, labels, weights
+
+    def of_rounds(self, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        """Return outcomes and forecasts of the rounds start..stop−1, a row a round."""
+        rounds: Any = slice(start, stop)
+        h = p = rounds
+        if self.ends.size:
+            h = np.searchsorted(self.ends, np.arange(start, stop), side="right")
+        if self.ids.size:
+            p = self.ids[rounds]
+        return self.outcomes[h], self.forecasts[p]
+
+    def weight(self, i: int, start: int, stop: int) -> FloatArray:
+        """Return the weight of bin i in the rounds start..stop−1."""
         if self.labels is not None:
-            sums = prefix_sums_of_labels(outcomes, forecasts, self.labels[part], self.bins)
-        else:
-            assert self.weights is not None
-            sums = prefix_sums_of_weights(outcomes, forecasts, self.weights[part])
-        return np.asarray(sums)
+            return (self.labels[start:stop] == i).astype(np.float64)
+        assert self.weights is not None
+        return self.weights[start:stop, i]
+
+    def prefix_sums(self, i: int, j: int) -> FloatArray:
+        """Return S, T + 1 numbers, of bin i and coordinate j."""
+        row = np.empty(self.rounds + 1)
+        prefix_sum(*self.arrays, i, j, row)
+        return row
+
+    def part(self, start: int, stop: int) -> ForecastRecord:
+        """Return the rounds start..stop−1."""
+        rounds = slice(start, stop)
+        ends = np.clip(self.ends - start, 0, stop - start)
+        ends.flags.writeable = False
+        first = int(np.searchsorted(ends, 0, side="right")) if ends.size else 0
+        return replace(
+            self,
+            outcomes=self.outcomes[first:] if ends.size else self.outcomes[rounds],
+            forecasts=self.forecasts if self.ids.size else self.forecasts[rounds],
+            labels=None if self.labels is None else self.labels[rounds],
+            weights=None if self.weights is None else self.weights[rounds],
+            ends=ends[first:],
+            ids=self.ids[rounds],
+        )
 
 
 def forecast_record(outcomes: Any, forecasts: Any, bins: Any) -> ForecastRecord:
-    """Return the checked record of outcomes, forecasts and bins."""
+    """Return the checked record of outcomes, forecasts and bins; a record as it is."""
+    if isinstance(outcomes, ForecastRecord):
+        return outcomes
     p = _table("forecasts", forecasts)
     yes_no = p.ndim == 1 or p.shape[1] == 1
     h = _table("outcomes", outcomes)
@@ -127,9 +183,11 @@ def bin_errors(
         raise InputError(
             "start and stop", f"0 ≤ start < stop ≤ {record.rounds}", f"{start} and {end}"
         )
-    total = record.prefix_sums(start, end)[:, -1]
-    errors = np.abs(total).reshape(record.bins, record.coordinates).max(axis=1) / (end - start)
-    return _frozen(errors)
+    part = record.part(start, end)
+    errors = np.zeros(record.bins)
+    for i, j in np.ndindex(record.bins, record.coordinates):
+        errors[i] = max(errors[i], abs(part.prefix_sums(i, j)[-1]))
+    return _frozen(errors / (end - start))
 
 
 def calibration_error(
@@ -173,24 +231,39 @@ def foster_vohra_score(outcomes: Any, forecasts: Any) -> float:
 
 
 def _score(record: ForecastRecord) -> float:
-    order = _grouped(record.forecasts)
-    p = record.forecasts[order]
-    starts = np.flatnonzero(np.concatenate([[True], (p[1:] != p[:-1]).any(axis=1)]))
-    gaps = np.add.reduceat((record.outcomes - record.forecasts)[order], starts, axis=0)
-    return float(np.abs(gaps).max(axis=1).sum() / record.rounds)
+    """Return Σ_p ‖Σ (h_t − p)‖_∞/T over the rounds with forecast p: one forecast a group."""
+    table = record.forecasts
+    order, new = _grouped(table)
+    group = np.empty(len(table), np.int32)
+    group[order] = np.cumsum(new) - 1
+    sums = np.zeros((int(new.sum()), record.coordinates))
+    for start in range(0, record.rounds, CHUNK):
+        stop = min(start + CHUNK, record.rounds)
+        here = group[record.ids[start:stop]] if record.ids.size else group[start:stop]
+        h, p = record.of_rounds(start, stop)
+        np.add.at(sums, here, h - p)
+    return float(np.abs(sums).max(axis=1).sum() / record.rounds)
 
 
-def _grouped(rows: FloatArray) -> IntArray:
-    """Return an order that puts equal rows side by side; sorting one key is fast, several slow."""
-    words = (rows + 0.0).view(np.uint64)  # −0 becomes 0
+def _grouped(rows: FloatArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Return an order that puts equal rows side by side, and where a new one begins in it.
+
+    Rows are sorted by one key, which is fast, unless two different rows share it.
+    """
     key = np.zeros(rows.shape[0], np.uint64)
-    for j in range(rows.shape[1]):
-        key = (key ^ (key >> np.uint64(29)) ^ words[:, j]) * np.uint64(0x9E3779B97F4A7C15)
-    order = np.argsort(key)
-    twins = order[1:][np.diff(key[order]) == 0], order[:-1][np.diff(key[order]) == 0]
-    if (rows[twins[0]] != rows[twins[1]]).any():
-        return np.lexsort(rows.T)  # different rows with one key
-    return order
+    for column in rows.T:
+        words = (column + 0.0).view(np.uint64)  # −0 becomes 0
+        key = (key ^ (key >> np.uint64(29)) ^ words) * np.uint64(0x9E3779B97F4A7C15)
+    order, new = np.argsort(key), np.ones(len(rows), dtype=bool)
+    new[1:] = np.diff(key[order]) != 0
+    twins = order[1:][~new[1:]], order[:-1][~new[1:]]
+    for column in rows.T:
+        if (column[twins[0]] != column[twins[1]]).any():
+            order = np.lexsort(rows.T)
+            sorted_rows = rows[order]
+            new[1:] = (sorted_rows[1:] != sorted_rows[:-1]).any(axis=1)
+            break
+    return order, new
 
 
 def _table(field: str, value: Any) -> FloatArray:
@@ -234,7 +307,7 @@ def _indicators(outcomes: FloatArray, actions: int) -> FloatArray:
     return table
 
 
-def _bins(bins: Any, rounds: int) -> tuple[IntArray | None, FloatArray | None, int]:
+def _bins(bins: Any, rounds: int) -> tuple[npt.NDArray[Any] | None, FloatArray | None, int]:
     table = _table("bins", bins)
     if table.shape[0] != rounds:
         raise InputError("bins", f"{rounds} rounds as in forecasts", f"{table.shape[0]}")
@@ -242,9 +315,12 @@ def _bins(bins: Any, rounds: int) -> tuple[IntArray | None, FloatArray | None, i
         wrong = np.flatnonzero((table != np.floor(table)) | (table < 0))
         if wrong.size:
             raise _at_round("bins", wrong[0], "a label 0, 1, 2 …", table[wrong[0]])
-        labels = table.astype(np.int64)
+        count = int(table.max()) + 1
+        if count > _MOST_BINS:
+            raise _at_round("bins", np.argmax(table), f"labels below {_MOST_BINS:,}", table.max())
+        labels = table.astype(np.min_scalar_type(count))
         labels.flags.writeable = False
-        return labels, None, int(labels.max()) + 1
+        return labels, None, count
     sums = table.sum(axis=1)
     wrong = np.flatnonzero((np.abs(sums - 1) > PROBABILITY_TOLERANCE) | (table < 0).any(axis=1))
     if wrong.size:

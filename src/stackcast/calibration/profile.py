@@ -15,8 +15,8 @@ points; then the stretch with the largest upper bound is split in its lengths, a
 until upper ≤ (1 + width)·lower. A class of one length is exact, so this always ends. Where L·r(L)
 changes by at most a constant factor when L doubles, as for the paper's rate and for powers, the
 cost is O(T log T·n·m/width), and in practice near that of the dyadic classes alone, because nearly
-every stretch is discarded by its first bound, or by the mere range of the sums around it. Memory
-is O(T·n·m), for the prefix sums.
+every stretch is discarded by its first bound, or by the mere range of the sums around it. Rows of
+sums are bracketed one after the other: memory is 16 bytes a round besides the record.
 
 For a :class:`SecondOrderRate`, whose bound on an interval knows the variance there, the sup is
 found exactly instead: see :func:`_second_order`.
@@ -38,11 +38,12 @@ import numpy as np
 from stackcast._validation import InputError, real_number, shown, whole_number
 from stackcast.calibration._profile_kernel import (
     UNIT_ROUNDOFF,
+    prefix_sum,
     steepest_interval,
     worst_of_length,
     worst_of_lengths,
 )
-from stackcast.calibration.errors import ForecastRecord, _score, forecast_record
+from stackcast.calibration.errors import CHUNK, ForecastRecord, _score, forecast_record
 from stackcast.calibration.rates import AdaptiveRate, Rate, SecondOrderRate, as_rate
 
 if TYPE_CHECKING:
@@ -169,8 +170,8 @@ class CalibrationProfile:
 
 def calibration_profile(
     outcomes: Any,
-    forecasts: Any,
-    bins: Any,
+    forecasts: Any = None,
+    bins: Any = None,
     lengths: Iterable[int] | None = None,
     rate: Any = None,
     width: float = 0.05,
@@ -204,7 +205,7 @@ def calibration_profile(
 
     Notes
     -----
-    Cost O(T log T·n·m/width) time and O(T·n·m) memory; see the module for the algorithm.
+    Cost O(T log T·n·m/width) time and 16·T bytes besides the record; see the module.
 
     Examples
     --------
@@ -230,19 +231,26 @@ def calibration_profile(
         allowed: Rate = AdaptiveRate(record.bins, record.actions, constant)
     else:
         allowed = as_rate(rate)
-    sums = record.prefix_sums()
-    rounding = _rounding(sums)
-    found = {length: worst_of_length(sums, length) for length in chosen}
+    rows = [(i, j) for i in range(record.bins) for j in range(record.coordinates)]
+    sums, largest, by_bin = np.empty(T + 1), 0.0, np.zeros(record.bins)
+    found = dict.fromkeys(chosen, (-1.0, 0, 0))
+    for c, (i, j) in enumerate(rows):
+        prefix_sum(*record.arrays, i, j, sums)
+        largest = max(largest, float(sums.max()), -float(sums.min()))
+        by_bin[i] = max(by_bin[i], abs(sums[-1]) / T)
+        for length in chosen:
+            total, u = worst_of_length(sums, length)
+            if total > found[length][0]:
+                found[length] = total, u, c
+    rounding = _rounding(largest, T)
     known = [(total, u, u + length, c) for length, (total, u, c) in found.items()]
     worst = {v - u: _interval(u, v, c, total, record) for total, u, v, c in known}
     if isinstance(allowed, SecondOrderRate):
-        lower, (u, v, c) = _second_order(record, allowed, shortest)
+        lower, at = _second_order(record, rows, allowed, shortest)
         upper = lower
     else:
-        lower, upper, (u, v, c) = _bracket(
-            sums, _allowed_sums(allowed, T), width, shortest, rounding, known
-        )
-    by_bin = np.abs(sums[:, -1]).reshape(record.bins, record.coordinates).max(axis=1) / T
+        lower, upper, at = _bracket(record, rows, sums, allowed, width, shortest, rounding, known)
+    total, u, v, c = at
     by_bin.flags.writeable = False
     return CalibrationProfile(
         rounds=T,
@@ -252,7 +260,7 @@ def calibration_profile(
         worst=MappingProxyType(worst),
         lower=lower,
         upper=upper,
-        worst_ratio=_interval(u, v, c, abs(float(sums[c, v] - sums[c, u])), record),
+        worst_ratio=_interval(u, v, c, total, record),
         rate=allowed,
         shortest=shortest,
         width=width,
@@ -263,105 +271,118 @@ def calibration_profile(
 
 
 def _bracket(
+    record: ForecastRecord,
+    rows: list[tuple[int, int]],
     sums: FloatArray,
-    allowed: FloatArray,
+    rate: Rate,
     width: float,
     shortest: int,
     rounding: float,
     known: Iterable[tuple[float, int, int, int]] = (),
-) -> tuple[float, float, tuple[int, int, int]]:
-    """Return lower, upper, and (u, v, c) of the interval that attains lower.
+) -> tuple[float, float, tuple[float, int, int, int]]:
+    """Return lower, upper, and (sum, u, v, c) of the interval that attains lower.
 
-    ``allowed[L]`` is L·r(L). A stretch is (−upper bound, a, b, first, last): lengths a..b, ends
-    first..last−1. What is ``known`` of single intervals, (sum, u, v, c), gives a first lower bound.
+    Rows are bracketed one after the other, in ``sums``, against the largest ratio so far. A stretch
+    is (−upper bound, a, b, first, last): lengths a..b, ends first..last−1; ``allowed[L]`` is
+    L·r(L). What is ``known`` of single intervals, (sum, u, v, c), gives a first lower bound.
     """
-    T = sums.shape[1] - 1
-    lower, where = -1.0, (0, shortest, 0)
-    stretches: list[tuple[float, int, int, int, int]] = []
+    T, allowed = record.rounds, _allowed_sums(rate, record.rounds)
+    lower, highest, where = -1.0, 0.0, (0.0, 0, shortest, 0)
 
     def attain(total: float, u: int, v: int, c: int) -> float:
         nonlocal lower, where
         ratio = total / allowed[v - u]
         if ratio > lower:
-            lower, where = ratio, (int(u), int(v), int(c))
+            lower, where = ratio, (float(total), int(u), int(v), int(c))
         return float(ratio)
-
-    def bound(a: int, b: int, first: int, last: int) -> None:
-        least = allowed[a : b + 1].min()
-        enough = (1 + width) * lower * least * (1 - 8 * UNIT_ROUNDOFF) if a < b else -1.0
-        total, u, v, c, skipped = worst_of_lengths(sums, a, b, first, last, enough)
-        upper = skipped / least
-        if total >= 0:
-            ratio = attain(total, u, v, c)
-            # Rounding of the division must not order a class of one length above what it attains.
-            upper = max(upper, ratio if a == b else total / least)
-        heapq.heappush(stretches, (-upper, a, b, first, last))
 
     for total, u, v, c in known:
         if v - u >= shortest:
             attain(total, u, v, c)
-    a = shortest
-    while a <= T:
-        b = min(2 * a - 1, T)
-        size = max(_STRETCH, 4 * b)
-        for first in range(a, T + 1, size):
-            bound(a, b, first, min(first + size, T + 1))
-        a = b + 1
-    while -stretches[0][0] > (1 + width) * lower:
-        _, a, b, first, last = heapq.heappop(stretches)
-        middle = min(max(math.isqrt(a * b), a), b - 1)
-        bound(a, middle, first, last)
-        if middle + 1 < last:
-            bound(middle + 1, b, max(first, middle + 1), last)
-    upper = max(lower, -stretches[0][0])
-    u, v, _ = where
+    for c, (i, j) in enumerate(rows):
+        prefix_sum(*record.arrays, i, j, sums)
+        stretches: list[tuple[float, int, int, int, int]] = []
+
+        def bound(
+            a: int, b: int, first: int, last: int, c: int = c, stretches: Any = stretches
+        ) -> None:
+            least = allowed[a : b + 1].min()
+            enough = (1 + width) * lower * least * (1 - 8 * UNIT_ROUNDOFF) if a < b else -1.0
+            total, u, v, skipped = worst_of_lengths(sums, a, b, first, last, enough)
+            upper = skipped / least
+            if total >= 0:
+                ratio = attain(total, u, v, c)
+                # Rounding of the division must not order a class of one length above its ratio.
+                upper = max(upper, ratio if a == b else total / least)
+            heapq.heappush(stretches, (-upper, a, b, first, last))
+
+        a = shortest
+        while a <= T:
+            b = min(2 * a - 1, T)
+            size = max(_STRETCH, 4 * b)
+            for first in range(a, T + 1, size):
+                bound(a, b, first, min(first + size, T + 1))
+            a = b + 1
+        while -stretches[0][0] > (1 + width) * lower:
+            _, a, b, first, last = heapq.heappop(stretches)
+            middle = min(max(math.isqrt(a * b), a), b - 1)
+            bound(a, middle, first, last)
+            if middle + 1 < last:
+                bound(middle + 1, b, max(first, middle + 1), last)
+        highest = max(highest, -stretches[0][0])
+    upper = max(lower, highest)
+    _, u, v, _ = where
     slack = 1 + 8 * UNIT_ROUNDOFF
     certified = max(0.0, lower / slack - rounding / allowed[v - u])
     return float(certified), float(upper * slack + rounding / allowed[shortest:].min()), where
 
 
 def _second_order(
-    record: ForecastRecord, rate: SecondOrderRate, shortest: int
-) -> tuple[float, tuple[int, int, int]]:
-    """Return the sup of error over bound, and its interval and row, in O(T·n·m) a step.
+    record: ForecastRecord, rows: list[tuple[int, int]], rate: SecondOrderRate, shortest: int
+) -> tuple[float, tuple[float, int, int, int]]:
+    """Return the sup of error over bound, and (sum, u, v, c) there, in O(T·n·m) a step.
 
     For a bet of size δ the ratio is δ·|S|/(R_s + κδ²·V) with R_s, S and V those of the interval.
     It exceeds λ where the running sum Y(v) = Σ (±δ·x − λκδ²·x²) rises by more than λ·R_s: a running
     minimum of Y(u) + λ·R_(u+1) finds the interval where it does so most. Its ratio is the next λ
     (Dinkelbach's method), until none exceeds it.
     """
-    weights = np.empty((0, 0)) if record.weights is None else record.weights
-    labels = np.empty(0, np.int64) if record.labels is None else record.labels
-    prices = rate.price(np.arange(1, record.rounds + 1))
-    ratio, where = 0.0, (0, shortest, 0)
+    prices = np.empty(record.rounds)
+    for start in range(0, record.rounds, CHUNK):
+        stop = min(start + CHUNK, record.rounds)
+        prices[start:stop] = rate.price(np.arange(start + 1, stop + 1))
+    ratio, where = 0.0, (0.0, 0, shortest, 0)
     while True:
-        better, u, v, c = steepest_interval(
-            record.outcomes, record.forecasts, labels, weights, record.bins,
-            rate.sizes, rate.curvatures, prices, ratio, shortest,
-        )  # fmt: skip
+        better = ratio
+        for c, (i, j) in enumerate(rows):
+            found, u, v, total = steepest_interval(
+                *record.arrays, i, j, rate.sizes, rate.curvatures, prices, ratio, shortest
+            )
+            if found > better:
+                better, there = found, (float(total), int(u), int(v), c)
         if better <= ratio * (1 + 1e-12):
             return float(ratio / rate.constant), where
-        ratio, where = better, (int(u), int(v), int(c))
+        ratio, where = better, there
 
 
-def _rounding(sums: FloatArray) -> float:
+def _rounding(largest: float, rounds: int) -> float:
     """Return how far a difference of two stored prefix sums may be from the exact one."""
-    largest = max(float(sums.max()), -float(sums.min()))
-    stored = UNIT_ROUNDOFF * largest + 8 * sums.shape[1] * UNIT_ROUNDOFF**2 * max(1.0, largest)
+    steps = 8 * (rounds + 1) * UNIT_ROUNDOFF**2
+    stored = UNIT_ROUNDOFF * largest + steps * max(1.0, largest)
     return (2 * stored + UNIT_ROUNDOFF * 2 * largest) if largest else 0.0
 
 
 def _allowed_sums(rate: Rate, rounds: int) -> FloatArray:
-    lengths = np.arange(rounds + 1, dtype=np.float64)
-    values = np.asarray(rate(lengths[1:]), dtype=np.float64)
-    wrong = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
-    if wrong.size:
-        raise InputError(
-            f"rate at {wrong[0] + 1} rounds", "a number above 0", shown(values[wrong[0]])
-        )
     allowed = np.empty(rounds + 1)
     allowed[0] = np.inf
-    allowed[1:] = lengths[1:] * values
+    for start in range(1, rounds + 1, CHUNK):
+        lengths = np.arange(start, min(start + CHUNK, rounds + 1), dtype=np.float64)
+        values = np.asarray(rate(lengths), dtype=np.float64)
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+        if wrong.size:
+            field = f"rate at {start + wrong[0]} rounds"
+            raise InputError(field, "a number above 0", shown(values[wrong[0]]))
+        allowed[start : start + len(lengths)] = lengths * values
     return allowed
 
 

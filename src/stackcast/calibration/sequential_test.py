@@ -40,7 +40,7 @@ import numpy as np
 
 from stackcast._compiling import entry
 from stackcast._validation import InputError, real_number, shown
-from stackcast.calibration.errors import ForecastRecord, forecast_record
+from stackcast.calibration.errors import CHUNK, ForecastRecord, forecast_record
 from stackcast.calibration.profile import WorstInterval
 
 if TYPE_CHECKING:
@@ -157,23 +157,19 @@ def sequential_calibration_test(
         if wrong.size:
             picture = shown(table[wrong[0]].tolist())
             raise InputError(f"{field}, round {wrong[0]}", "numbers from 0 to 1", picture)
-    weights = np.empty((0, 0)) if record.weights is None else record.weights
-    labels = np.empty(0, np.int64) if record.labels is None else record.labels
     sizes = np.concatenate([SCALES, SCALES[:_QUICK]])
     counts = [len(SCALES), _QUICK]
     bets = (
         record.bins, sizes, np.repeat([0, 1], counts),
         np.repeat(np.divide(_PARTS, counts), counts), np.array(_PARTS), np.array([0.0, _RETURNED]),
     )  # fmt: skip
-    wealth, last, _, _ = _bet(record.outcomes, record.forecasts, labels, weights, *bets)
+    wealth, last, _, _ = _bet(*record.arrays, record.rounds, *bets)
     stop = int(last) + 1
-    _, _, c, e = _bet(
-        record.outcomes[:stop], record.forecasts[:stop], labels[:stop], weights[:stop], *bets
-    )
+    _, _, c, e = _bet(*record.arrays, stop, *bets)
     i, j = divmod(int(c), record.coordinates)
     sign = 1 if e % 2 == 0 else -1
     start = _beginning(record, i, j, sign * sizes[e // 2], stop)
-    total = float(record.prefix_sums(start, stop)[c, -1])
+    total = float(record.part(start, stop).prefix_sums(i, j)[-1])
     return SequentialTest(
         refuted=bool(wealth >= 1 / level),
         level=level,
@@ -186,26 +182,32 @@ def sequential_calibration_test(
 
 def _beginning(record: ForecastRecord, i: int, j: int, tilt: float, stop: int) -> int:
     """Return the first round of the interval on which one bet won most, its price paid."""
-    if record.labels is not None:
-        w = (record.labels[:stop] == i).astype(np.float64)
-    else:
-        assert record.weights is not None
-        w = record.weights[:stop, i]
-    g = np.expm1(tilt * w)
-    won = np.log1p(record.outcomes[:stop, j] * g) - np.log1p(record.forecasts[:stop, j] * g)
-    s = np.arange(stop) + math.e
-    paid = np.log(s) + 2 * np.log(np.log(s))
-    paid[1:][w[:-1] == 0] = np.inf  # an interval begins after a round of the bin, or at the start
-    before = np.concatenate([[0.0], np.cumsum(won)[:-1]])
-    return int(np.argmin(before + paid))
+    least, found, before, inside = math.inf, 0, 0.0, True
+    for start in range(0, stop, CHUNK):
+        end = min(start + CHUNK, stop)
+        w, s = record.weight(i, start, end), np.arange(start, end) + math.e
+        h, p = record.of_rounds(start, end)
+        g = np.expm1(tilt * w)
+        won = np.cumsum(np.append(before, np.log1p(h[:, j] * g) - np.log1p(p[:, j] * g)))
+        paid = np.log(s) + 2 * np.log(np.log(s))
+        # An interval begins after a round of the bin, or at the start.
+        paid[np.append(not inside, w[:-1] == 0)] = np.inf
+        at = int(np.argmin(won[:-1] + paid))
+        if won[at] + paid[at] < least:
+            least, found = won[at] + paid[at], start + at
+        before, inside = won[-1], w[-1] != 0
+    return found
 
 
 @entry
 def _bet(
     outcomes: FloatArray,
+    ends: IntArray,
     forecasts: FloatArray,
+    ids: IntArray,
     labels: IntArray,
     weights: FloatArray,
+    rounds: int,
     bins: int,
     scales: FloatArray,
     bank_of: IntArray,
@@ -217,8 +219,7 @@ def _bet(
 
     A bet holds scale[b]·v + offset[b]·prior; bet 2e + side of a row has the λ of ±scales[e].
     """
-    rounds, m = outcomes.shape
-    labelled = labels.size > 0
+    m, h_row, labelled = outcomes.shape[1], 0, labels.size > 0
     rows, E = bins * m, scales.size
     prior = priors / (2 * rows)
     v = np.empty((rows, 2 * E))
@@ -231,13 +232,18 @@ def _bet(
     for e in range(2 * E):
         growth[e] = np.expm1(scales[e // 2] if e % 2 == 0 else -scales[e // 2])
     for t in range(rounds):
+        if ends.size == 0:
+            h_row = t
+        elif t == ends[h_row]:
+            h_row += 1
+        p_row = ids[t] if ids.size else t
         for i in range(labels[t] if labelled else 0, labels[t] + 1 if labelled else bins):
             w = 1.0 if labelled else weights[t, i]
             if w == 0.0:
                 continue
             for j in range(m):
                 c = i * m + j
-                x, p = outcomes[t, j], forecasts[t, j]
+                x, p = outcomes[h_row, j], forecasts[p_row, j]
                 for e in range(2 * E):
                     g, b = growth[e], bank_of[e // 2]
                     if w != 1.0:
