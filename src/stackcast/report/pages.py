@@ -58,10 +58,14 @@ if TYPE_CHECKING:
     Drawing = tuple[Callable[[Any], Any], tuple[float, float], int]
 
 _LOOK = """
-:root { color-scheme: light; --ink: #1b1b1b; --soft: #5b5b5b; --line: #dcdcdc; --accent: #0072b2; }
+:root { color-scheme: light dark; --ink: #1b1b1b; --soft: #5b5b5b; --line: #dcdcdc;
+  --paper: #fff; --shade: #f5f5f5; --good: #00694c; --bad: #a30000; --unsure: #7a5b00; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8e8e8; --soft: #a9a9a9; --line: #3a3a3a;
+  --paper: #16181b; --shade: #22252a; --good: #56c9a0; --bad: #ff8a80; --unsure: #e0b84a; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 60rem; color: var(--ink);
-  background: #fff; font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
+  background: var(--paper);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; }
 h2 { font-size: 1.2rem; margin: 2.4rem 0 .6rem; padding-top: .8rem;
   border-top: 1px solid var(--line); }
@@ -69,7 +73,8 @@ p { margin: .5rem 0; max-width: 46rem; }
 .lead { color: var(--soft); }
 .found { font-size: 1.08rem; }
 figure { margin: 1rem 0; }
-figure svg { display: block; width: 100%; height: auto; max-width: 52rem; }
+figure svg { display: block; width: 100%; height: auto; max-width: 52rem; background: #fff;
+  border-radius: 4px; padding: .3rem; }
 figcaption { color: var(--soft); font-size: .92rem; max-width: 46rem; margin-top: .4rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .93rem; min-width: 20rem; }
@@ -77,11 +82,20 @@ th, td { text-align: left; vertical-align: top; padding: .35rem .9rem .35rem 0;
   border-bottom: 1px solid var(--line); }
 th { font-weight: 600; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.holds { color: #00694c; font-weight: 600; }
-.failed { color: #a30000; font-weight: 700; }
-.open { color: #7a5b00; font-weight: 600; }
+.holds { color: var(--good); font-weight: 600; }
+.failed { color: var(--bad); font-weight: 700; }
+.open { color: var(--unsure); font-weight: 600; }
 code, pre { font: .9em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
-pre { background: #f5f5f5; padding: .7rem .9rem; overflow-x: auto; border-radius: 4px; }
+pre { background: var(--shade); padding: .7rem .9rem; overflow-x: auto; border-radius: 4px; }
+@media (max-width: 32rem) {
+  table, tbody, tr, td { display: block; min-width: 0; }
+  thead { display: none; }
+  tr { border-bottom: 1px solid var(--line); padding: .5rem 0; }
+  td, td.number { display: flex; gap: .8rem; border: 0; padding: .1rem 0; text-align: left; }
+  td[data-name]:not([data-name=""])::before { content: attr(data-name); flex: 0 0 8.5rem;
+    color: var(--soft); font-weight: 400; }
+  td:empty { display: none; }
+}
 @media print { h2 { break-after: avoid; } figure { break-inside: avoid; } }
 """
 
@@ -176,20 +190,21 @@ def table(
     """Return a table; numbers are set right, a bool or None in a row is a verdict."""
     mark = ' data-sorts=""' if sorts else ""
     head = "".join(f"<th{mark}>{in_page(name)}</th>" for name in columns)
-    body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    body = "\n".join(f"<tr>{''.join(map(_cell, row, columns))}</tr>" for row in rows)
     return (
         f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}'
         "\n</tbody></table></div>"
     )
 
 
-def _cell(entry: str | bool | float | None) -> str:
+def _cell(entry: str | bool | float | None, column: str) -> str:
+    kind, text = "", entry
     if entry is None or isinstance(entry, bool | Word):
-        word, kind = VERDICTS[entry]
-        return f'<td class="{kind}">{word}</td>'
-    if isinstance(entry, float):
-        return f'<td class="number">{entry:.6g}</td>'
-    return element("td", entry)
+        text, kind = VERDICTS[entry]
+    elif isinstance(entry, float):
+        text, kind = f"{entry:.6g}", "number"
+    named = f' class="{kind}"' if kind else ""
+    return f'<td{named} data-name="{in_page(column)}">{in_page(text)}</td>'
 
 
 def solution_table(
