@@ -20,7 +20,7 @@ import numpy as np
 
 from stackcast._random import stream
 from stackcast._state import State, generator_state, restored_generator
-from stackcast.campaigns import Campaign, HalfKnownGame, replaying
+from stackcast.campaigns import Campaign, HalfKnownGame, campaign
 from stackcast.protocol import Block, Recommendation
 
 GAME = HalfKnownGame(
@@ -44,7 +44,7 @@ class Wanderer:
         self.rng = stream(seed, "wanderer")
         self.counts = np.ones(len(view.agent_actions))
         if log is not None:
-            self.counts += np.bincount(log[1], minlength=len(self.counts))
+            self.counts += np.sum(log[1], axis=0)
         self.committed = False
 
     @property
@@ -107,14 +107,12 @@ def act(campaign: Campaign) -> bool:
 
 def content(path: Path) -> list[Any]:
     with Campaign.open(path) as campaign:
-        return [
-            [e.id, e.kind, e.about, e.body, e.software, e.revoked_by] for e in campaign.entries()
-        ]
+        return [[e.id, e.kind, e.about, e.body, e.revoked_by] for e in campaign.entries()]
 
 
 def until(entries: list[Any], last: int) -> list[Any]:
     """Return the entries as they stood when there were so many."""
-    return [[*e[:5], e[5] if e[5] is not None and e[5] <= last else None] for e in entries[:last]]
+    return [[*e[:4], e[4] if e[4] is not None and e[4] <= last else None] for e in entries[:last]]
 
 
 def live(path: Path, acknowledged: Path, principal: str) -> int:
@@ -136,7 +134,7 @@ def live(path: Path, acknowledged: Path, principal: str) -> int:
 
 def main(folder: Path, principal: str, kills: int, seed: int) -> None:
     if principal == "Wanderer":
-        replaying.find_principal = use_wanderer
+        campaign.find_principal = use_wanderer
     chance = random.Random(seed)
     whole = folder / "whole.db"
     os.waitpid(live(folder / "first.db", folder / "first.txt", principal), 0)  # compiles

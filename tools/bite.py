@@ -248,21 +248,28 @@ BREAKS = [
     Break(
         "campaigns: a snapshot taken after the decision instead of before it",
         "campaigns/campaign.py",
-        "        state = encoded(principal.state())\n        block = principal.commit()\n",
+        "        state = principal.state()\n        block = principal.commit()\n",
         "        block = principal.commit()\n        principal.committed = False\n"
-        "        state = encoded(principal.state())\n",
+        "        state = principal.state()\n",
         "campaigns/test_campaigns.py::test_decisions_are_those_of_a_principal_that_is_never_interrupted",
     ),
     Break(
         "campaigns: decisions are not compared with those on record",
-        "campaigns/replaying.py",
-        "        if not same_decision(now, step.block):",
-        "        if False:",
-        "campaigns/test_campaigns.py::test_another_decision_is_noticed_and_said",
+        "campaigns/campaign.py",
+        '            if not (same and now.rounds == ask.body["rounds"] and ask.id in answers):',
+        "            if ask.id not in answers:",
+        "campaigns/test_campaigns.py::test_another_version_starts_anew_and_knows_all_answers",
+    ),
+    Break(
+        "campaigns: a correction leaves the snapshot",
+        "campaigns/campaign.py",
+        '            self._journal.rows("DELETE FROM snapshot")\n',
+        "",
+        "campaigns/test_campaigns.py::test_what_is_asked_is_a_function_of_the_entries_that_stand",
     ),
     Break(
         "campaigns: counts told to the principal one action after the other",
-        "campaigns/responses.py",
+        "campaigns/parsing.py",
         "np.lexsort((actions, place))",
         "np.lexsort((place, actions))",
         "campaigns/test_campaigns.py::test_counts_are_spread_evenly_so_that_every_window_shows_the_same_shares",
@@ -288,13 +295,6 @@ BREAKS = [
         'self._connection.execute("ROLLBACK")',
         'self._connection.execute("COMMIT")',
         "campaigns/test_campaigns.py::test_an_action_that_the_principal_cannot_use_changes_nothing",
-    ),
-    Break(
-        "campaigns: snapshots stay when a correction is taken back",
-        "campaigns/campaign.py",
-        '            if target.kind == "correct":',
-        "            if False:",
-        "campaigns/test_campaigns.py::test_a_correction_counts_later_or_not_at_all",
     ),
     Break(
         "forecaster: the accuracy of few dimensions in many",
@@ -411,8 +411,8 @@ BREAKS = [
     Break(
         "campaigns: rounds of another strategy taken for an answer",
         "campaigns/campaign.py",
-        "            as_asked = distance <= CLOSE",
-        "            as_asked = True",
+        "bool(np.linalg.norm(h - strategy) <= CLOSE)",
+        "True",
         "campaigns/test_campaigns.py::test_another_strategy_than_asked_is_kept_but_is_no_answer",
     ),
 ]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 _JOINERS = "\u200c\u200d"
 #: Names that are longer are cut.
 LONGEST = 400
+_SIMPLE = (bool, int, str)
 
 
 def plain(value: Any, *, also: Iterable[str] = (), but: Iterable[str] = ()) -> Any:
@@ -34,13 +35,18 @@ def plain(value: Any, *, also: Iterable[str] = (), but: Iterable[str] = ()) -> A
     if value is None or (isinstance(value, str | bool | int) and not isinstance(value, Enum)):
         return value
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
+        return float(value) if isfinite(value) else None
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, Mapping):
-        return {str(key): _inner(entry) for key, entry in value.items()}
+        return {
+            str(key): entry
+            if entry is None or type(entry) in _SIMPLE or (type(entry) is float and isfinite(entry))
+            else _inner(entry)
+            for key, entry in value.items()
+        }
     if is_dataclass(value) and not isinstance(value, type):
         left_out = set(but)
         names = [f.name for f in fields(value) if not f.name.startswith("_")]

@@ -28,6 +28,8 @@ FORMAT = 1
 _MAGIC = b"stackcast state "
 _ARRAY = "$array"
 _HASH_LENGTH = 64
+_SCALARS = (bool, int, float, str, type(None))
+_STORABLE = "biuf"
 
 
 def encode_state(kind: str, state: State) -> bytes:
@@ -71,7 +73,7 @@ def decode_state(kind: str, data: bytes, place: str) -> State:
         for entry in header["arrays"]:
             dtype, shape = np.dtype(str(entry["dtype"])), [int(n) for n in entry["shape"]]
             count = math.prod(shape)
-            if not _storable(dtype) or min(shape, default=0) < 0:
+            if dtype.kind not in _STORABLE or dtype.itemsize > 8 or min(shape, default=0) < 0:
                 raise damaged
             array = np.frombuffer(body, dtype, count, offset) if count else np.empty(0, dtype)
             arrays.append(array.reshape(shape).copy())
@@ -158,42 +160,46 @@ def _package_version() -> str:
     return str(importlib.import_module("stackcast").__version__)
 
 
-def _storable(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind in "biuf" and dtype.itemsize <= 8 and dtype.names is None
-
-
 def _to_json(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     """Return ``value`` as JSON can hold it; arrays go to the list and leave their number."""
     if isinstance(value, np.ndarray):
-        if not _storable(value.dtype):
+        if value.dtype.kind not in _STORABLE or value.dtype.itemsize > 8:
             raise TypeError(f"a state cannot hold an array of {value.dtype}")
         arrays.append(value)
         return {_ARRAY: len(arrays) - 1}
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or isinstance(value, bool | int | float | str):
+    if value is None or isinstance(value, _SCALARS):
         return value
     if isinstance(value, list):
-        return [_to_json(entry, arrays) for entry in value]
+        return [v if type(v) in _SCALARS else _to_json(v, arrays) for v in value]
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
             raise TypeError("the keys of a state are texts")
         # A key that starts with the mark of an array gets one more mark.
         return {
-            "$" + key if key.startswith("$") else key: _to_json(entry, arrays)
-            for key, entry in value.items()
+            "$" + key if key.startswith("$") else key: (
+                v if type(v) in _SCALARS else _to_json(v, arrays)
+            )
+            for key, v in value.items()
         }
     raise TypeError(f"a state cannot hold a {type(value).__name__}")
 
 
 def _from_json(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, list):
-        return [_from_json(entry, arrays) for entry in value]
+        return [v if type(v) in _SCALARS else _from_json(v, arrays) for v in value]
     if isinstance(value, dict):
         if value.keys() == {_ARRAY}:
             return arrays[value[_ARRAY]]
         return {
-            key[1:] if key.startswith("$") else key: _from_json(entry, arrays)
-            for key, entry in value.items()
+            key[1:] if key.startswith("$") else key: (
+                v
+                if type(v) in _SCALARS
+                else arrays[v[_ARRAY]]
+                if type(v) is dict and v.keys() == {_ARRAY}
+                else _from_json(v, arrays)
+            )
+            for key, v in value.items()
         }
     return value

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import stackcast as sc
 from stackcast._validation import InputError
-from stackcast.campaigns import Campaign, replaying
+from stackcast.campaigns import Campaign, campaign
 from stackcast.cli import app
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -34,7 +34,7 @@ def run(*arguments: object) -> str:
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(replaying, "find_principal", use_wanderer)
+    monkeypatch.setattr(campaign, "find_principal", use_wanderer)
     (tmp_path / "mine.json").write_text(json.dumps(GAME.to_table()))
     path = tmp_path / "x.db"
     run("new", path, "--game", tmp_path / "mine.json", "--principal", "Wanderer", "--horizon", 500)
@@ -51,7 +51,7 @@ def test_the_verbs_of_every_day(path: Path, tmp_path: Path) -> None:
     assert receipt["answered"]
     assert receipt["missing"] == 1
     run("ask", path)
-    told = run("tell", path, "violate", "--played", "1,0,0")
+    told = run("tell", path, "violate", "--played", "90%,10%,0")
     assert "stays open" in told
     (tmp_path / "day.csv").write_text("response\nviolate\ncomply\n")
     run("tell", path, "--csv", tmp_path / "day.csv")

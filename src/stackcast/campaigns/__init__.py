@@ -1,15 +1,23 @@
 """The principal as an adviser to people: durable, one decision at a time."""
 
-from stackcast.campaigns.advice import Advice, Receipt, mixture
-from stackcast.campaigns.campaign import Campaign
-from stackcast.campaigns.half_known import HalfKnownGame, load_half_known
+from stackcast.campaigns.campaign import (
+    Advice,
+    Answers,
+    Campaign,
+    Draw,
+    Receipt,
+    Status,
+    mixture,
+)
 from stackcast.campaigns.journal import Entry
-from stackcast.campaigns.knowledge import Status
-from stackcast.campaigns.wording import parse_constraint, parse_numbers
+from stackcast.campaigns.parsing import parse_constraint, parse_numbers, parse_strategy
+from stackcast.games import HalfKnownGame, load_half_known
 
 __all__ = [
     "Advice",
+    "Answers",
     "Campaign",
+    "Draw",
     "Entry",
     "HalfKnownGame",
     "Receipt",
@@ -18,4 +26,5 @@ __all__ = [
     "mixture",
     "parse_constraint",
     "parse_numbers",
+    "parse_strategy",
 ]

@@ -117,8 +117,6 @@ def ask(file: File, as_json: Json = False) -> None:
         return
     say(f"Play {advice.mixture()} for {advice.rounds:,} rounds (entry {advice.entry}).")
     say(advice.why)
-    for difference in advice.differences:
-        say(f"Note: {difference}.")
 
 
 @campaign.command()
@@ -213,8 +211,7 @@ def undo(file: File) -> None:
 
     with Campaign.open(file) as opened:
         entry = opened.undo()
-    what = entry.body["reason"] if entry.kind == "start" else entry.kind
-    say(f"Taken back: entry {entry.id} ({what}).")
+    say(f"Taken back: entry {entry.id} ({entry.kind}).")
 
 
 @campaign.command()

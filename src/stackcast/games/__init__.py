@@ -27,6 +27,7 @@ from stackcast.games.game import (
     TieRule,
 )
 from stackcast.games.generators import GENERATORS, SECURITY_GENERATORS, competing, uniform
+from stackcast.games.half_known import HalfKnownGame, load_any, load_half_known
 from stackcast.games.security import SecurityGame
 from stackcast.games.spaces import (
     Ball,
@@ -57,6 +58,7 @@ __all__ = [
     "Domain",
     "FiniteGame",
     "Game",
+    "HalfKnownGame",
     "LabelledData",
     "Polytope",
     "PrincipalView",
@@ -73,7 +75,9 @@ __all__ = [
     "game_to_table",
     "generators",
     "list_games",
+    "load_any",
     "load_game",
+    "load_half_known",
     "quadratic_game",
     "save_game",
     "strategic_classification",

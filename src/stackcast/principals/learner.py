@@ -115,9 +115,12 @@ class CommitmentLearner(Principal):
         Bounds (low, high) on the agent's payoffs, in the agent's units; where they are equal, the
         payoff is known. Of a security game, rows for uncovered and for covered targets.
     log : pair of arrays, optional
-        Earlier strategies (n×m) and the responses that they drew (n), in order.
+        Earlier strategies (n×m) and the responses that they drew (n), in order; or strategies and
+        the counts of every response (n×k). The horizon counts these rounds too.
     floor : float, optional
         No strategy is played that may earn less than this, whatever the response.
+    misread : float
+        The share of responses that are seen wrongly, each other response as often; below ½.
     particles, sweeps : int
         Samples of the posterior, and how often each is moved after a block. Twice as many particles
         were no better.
@@ -166,6 +169,7 @@ class CommitmentLearner(Principal):
     agent_payoffs: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
     log: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
     floor: float | None = None
+    misread: float = 0.0
     particles: int = 96
     sweeps: int = 6
     rows: int = 128
@@ -226,6 +230,8 @@ class CommitmentLearner(Principal):
         super().__post_init__()
         view, (m, k) = self.view, self.view.payoffs.shape
         whole_number("horizon", self.horizon, at_least=1)
+        if real_number("misread", self.misread, at_least=0) >= 0.5:
+            raise InputError("misread", "a share below 0.5", f"{self.misread:g}")
         if not np.isfinite(view.payoffs).all():
             raise InputError("view", "payoffs that are finite numbers", "NaN or infinity")
         if self.margin is not None and real_number("margin", self.margin, above=0) >= 2**0.5:
@@ -341,12 +347,28 @@ class CommitmentLearner(Principal):
         known: FloatArray = 1 / (1 / max(self._l, 1) + ((C - self._last) ** 2).sum(1) / a**2)
         return known
 
-    def _tell(self, h: FloatArray, heard: IntArray, sweeps: int) -> None:
-        """Add a block to the evidence."""
-        late, p = heard[len(heard) // 2 :], self._posterior
-        f = np.bincount(late, minlength=len(self._u0)) / len(late)
+    def _counts(self, heard: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return how often each response was given, by those that were seen."""
+        return self._righted(np.bincount(heard, minlength=len(self._u0)))
+
+    def _late(self, heard: IntArray) -> FloatArray:
+        """Return the shares of the responses in the second half of a block."""
+        late = heard[len(heard) // 2 :]
+        return self._counts(late) / len(late)
+
+    def _righted(self, seen: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if not self.misread:
+            return seen
+        # Each other response stands for the one given with probability misread/(k − 1).
+        slip, n = self.misread / max(len(seen) - 1, 1), seen.sum()
+        given = np.maximum((seen - slip * n) / (1 - self.misread - slip), 0.0)
+        return given * (n / given.sum()) if given.any() else seen
+
+    def _tell(self, h: FloatArray, f: FloatArray, rounds: int, sweeps: int) -> None:
+        """Add a block to the evidence: a strategy, the late shares of its responses, its rounds."""
+        p = self._posterior
         before = float(self._known(h[None])[0])
-        known = before + 0.75 * len(heard)
+        known = before + 0.75 * rounds
         expected = p.answers(h[None], np.array([known]))[:, 0].mean(0)
         # Improbable: e^3 times less likely than the posterior expects its answers to be.
         surprise = (expected - f) @ np.log(np.maximum(expected, 1e-12))
@@ -355,8 +377,8 @@ class CommitmentLearner(Principal):
         near = p.count > 0 and np.abs(p.rows[0][-1] - h).max() <= _NEAR
         p.add(h, weight * f, known, merge=bool(near))
         self._tells += 1
-        self._t += len(heard)
-        self._last, self._l = h, before + len(heard)
+        self._t += rounds
+        self._last, self._l = h, before + rounds
         if sweeps:
             p.refit(sweeps, self._stream("fit"))
 
@@ -364,11 +386,16 @@ class CommitmentLearner(Principal):
         """Take the blocks of an earlier log as evidence, then fit once."""
         if not len(responses):
             return
-        edges = np.flatnonzero((np.diff(strategies, axis=0) != 0).any(1)) + 1
-        for h, heard in zip(strategies[np.r_[0, edges]], np.split(responses, edges), strict=True):
-            self._tell(h, heard, 0)
+        if responses.ndim == 2:
+            for h, counts in zip(strategies, responses, strict=True):
+                n = int(counts.sum())
+                self._tell(h, self._righted(counts) / n, n, 0)
+        else:
+            edges = np.flatnonzero((np.diff(strategies, axis=0) != 0).any(1)) + 1
+            blocks = np.split(responses, edges)
+            for h, heard in zip(strategies[np.r_[0, edges]], blocks, strict=True):
+                self._tell(h, self._late(heard), len(heard), 0)
         self._posterior.refit(10 * self.sweeps, self._stream("fit"))
-        self._t = 0
 
     def _doubt(self, denied: bool) -> None:
         """Put older evidence aside once enough blocks running have denied what was learned."""
@@ -440,8 +467,8 @@ class CommitmentLearner(Principal):
         leap = self._last is None or np.abs(self._last - self._held).max() > 0.05
         if len(r) < 20 + self._ask * leap:  # the agent has to notice a leap
             return False
-        late = np.bincount(r[len(r) // 3 :], minlength=len(cost))
-        strays = np.bincount(r[-10:], minlength=len(cost))[cost > 0].sum() > 5
+        late = self._counts(r[len(r) // 3 :])
+        strays = self._counts(r[-10:])[cost > 0].sum() > 5
         return bool(strays or (late * cost > _HIGH * tau * self._length * 2 / 3).any())
 
     def _finish(self) -> None:
@@ -450,7 +477,7 @@ class CommitmentLearner(Principal):
         h, heard, held = self._h, self._heard, self._phase == "commit"
         judged = self._judge(heard) if held else None
         self._h, self._heard = None, heard[:0]
-        self._tell(h, heard, self.sweeps)
+        self._tell(h, self._late(heard), len(heard), self.sweeps)
         if self._phase == "certify":
             self._certified(heard)
             return
@@ -541,11 +568,10 @@ class CommitmentLearner(Principal):
     def _judge(self, heard: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, int]:
         """Return shares of answers, what strays cost over what is aimed at, and who was crossed."""
         cost, tau = self._target_costs()
-        k, late = len(cost), heard[len(heard) // 3 :]
-        share = np.bincount(late, minlength=k) / len(late)
-        ends = share
+        late = heard[len(heard) // 3 :]
+        share = ends = self._counts(late) / len(late)
         if len(heard) < self._length:
-            ends = np.bincount(heard[-10:], minlength=k) / len(heard[-10:])
+            ends = self._counts(heard[-10:]) / len(heard[-10:])
         ends = ends * (cost > 0)
         return share, cost, tau, int(ends.argmax()) if ends.sum() > 0.5 else -1
 
@@ -682,9 +708,14 @@ def _checked_log(
     m, k = view.payoffs.shape
     if log is None:
         return np.zeros((0, m)), np.zeros(0, dtype=np.int64)
-    strategies = np.array([view.space.check("log", h) for h in np.asarray(log[0])])
+    strategies = np.array([view.space.pure.check("log", h) for h in np.asarray(log[0])])
     responses = np.asarray(log[1])
-    if responses.shape != (len(strategies),) or responses.dtype.kind not in "iu":
+    whole = responses.dtype.kind in "iu"
+    if responses.ndim == 2 and responses.shape == (len(strategies), k) and whole:
+        if responses.min() < 0 or (responses.sum(1) < 1).any():
+            raise InputError("log", "at least one response to each strategy", "none")
+        return strategies, responses.astype(np.int64)
+    if responses.shape != (len(strategies),) or not whole:
         raise InputError("log", "one response for each strategy", shown(log[1]))
     if len(responses) and not 0 <= responses.min() <= responses.max() < k:
         raise InputError("log", f"responses below {k}", shown(responses.tolist()))

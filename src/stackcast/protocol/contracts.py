@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 #: The length of a block that a principal means to hold for as long as it is asked.
 UNTIL_THE_END = 2**62
+_SCALARS = (bool, int, float, str, type(None))
 
 
 V = TypeVar("V", bound=Any)
@@ -191,12 +192,13 @@ class Player(InNotebook, ABC, Generic[V]):
     def settings(self) -> dict[str, Any]:
         """Everything that determines its behaviour: name, seed, parameters, as JSON holds them."""
         given = [f.name for f in fields(self) if f.init and f.name != "view"]
-        return {"name": type(self).__name__, **{n: plain(getattr(self, n)) for n in given}}
+        values = {n: getattr(self, n) for n in given}
+        return {"name": type(self).__name__, **plain(values)}
 
     def state(self) -> State:
         """Return all that it remembers, as arrays and numbers that later play does not change."""
-        kept = {f.name.lstrip("_"): _taken(getattr(self, f.name)) for f in self._remembered()}
-        return {"of": self._identity(), **kept}
+        now = {f.name.lstrip("_"): getattr(self, f.name) for f in self._remembered()}
+        return {"of": self._identity(), **_taken(now)}
 
     def restore(self, state: State) -> None:
         """Go on from where ``state`` was taken."""
@@ -210,8 +212,10 @@ class Player(InNotebook, ABC, Generic[V]):
             name = f.name.lstrip("_")
             if name not in state:
                 raise InputError("state", f"one with {name}", "none")
+            now, saved = getattr(self, f.name), state[name]
+            simple = type(now) is type(saved) in _SCALARS
             grows = bool(f.metadata.get("grows"))
-            given[f.name] = _given(name, getattr(self, f.name), state[name], grows)
+            given[f.name] = saved if simple else _given(name, now, saved, grows)
         self.__dict__.update(given)
 
     def _remembered(self) -> list[Field[Any]]:
@@ -238,9 +242,12 @@ def _taken(value: Any) -> Any:
     if isinstance(value, np.random.Generator):
         return generator_state(value)
     if isinstance(value, list | tuple):
-        return [_taken(entry) for entry in value]
+        return [v if type(v) in _SCALARS else _taken(v) for v in value]
     if isinstance(value, dict):
-        return {key: _taken(entry) for key, entry in value.items()}
+        return {
+            key: v if type(v) in _SCALARS else v.copy() if type(v) is np.ndarray else _taken(v)
+            for key, v in value.items()
+        }
     return value.state() if hasattr(value, "restore") else value
 
 

@@ -65,14 +65,6 @@ _LABELS = {
     "undecided": "like several kinds of agents: this record does not tell them apart",
 }
 #: What the principal believed, by kind of contradiction.
-_BELIEFS = {
-    "answers": "answers that cannot all be right",
-    "commitment": "the commitment drew another response than expected",
-    "step": "a step towards a larger utility drew other responses and was taken back",
-    "margin": "the commitment lay too near to another region",
-    "recheck": "an old answer was denied when it was asked again",
-    "change": "the agent has changed; all answers before were forgotten",
-}
 
 
 def describe(thing: Any, game: Any = None, *, width: int = 80) -> RenderableType:
@@ -606,10 +598,6 @@ def _status(status: Status, _: int) -> RenderableType:
     if drawing is not None:
         parts += [drawing, Text()]
     parts.append(_answers(status))
-    for contradiction in status.contradictions:
-        belief = _BELIEFS.get(contradiction["kind"], contradiction["kind"])
-        parts.append(Text(f"Contradiction in round {contradiction['round']:,}: {belief}."))
-    parts += [Text(f"Another decision: {visible(entry)}.") for entry in status.differences]
     if status.open_ask is not None:
         ask = status.open_ask
         mix = visible(ask.mixture())

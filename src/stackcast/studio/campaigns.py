@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from stackcast.campaigns import Advice, Entry
+    from stackcast.games import PrincipalView
     from stackcast.studio.folder import Folder
 
 ENDING = ".db"
@@ -37,11 +38,11 @@ def _info(folder: Folder, path: Path) -> ms.CampaignInfo:
     try:
         with Campaign.open(path) as campaign:
             entries = campaign.entries()
-            start = entries[0].body
-            info.name = start["game"].get("name") or path.stem
+            start = campaign.setup
+            info.name = start.game.name or path.stem
             info.state, info.last = campaign.state, entries[-1].at
-            info.horizon, info.principal = start["settings"]["horizon"], start["principal"]
-            info.rounds = sum(row.rounds for row in _rows(entries, campaign) if _counts(row))
+            info.horizon, info.principal = start.settings["horizon"], start.principal
+            info.rounds = sum(row.rounds for row in _rows(entries, start.game) if _counts(row))
     except InputError as error:
         info.sentence = folder.plain(str(error))
     return info
@@ -80,22 +81,22 @@ def campaign_message(folder: Folder, name: str, days: int, ask: bool) -> ms.Camp
         status = campaign.status()
         entries = campaign.entries()
         state: Any = campaign.state
-        rows = _rows(entries, campaign)
-    first = entries[0].body
+        settings = campaign.setup.settings
+    rows = _rows(entries, status.game)
     actions = status.game.agent_actions
-    declined = [e.body["declined"] for e in entries if "declined" in e.body]
-    reasons = {d["limit"]: d["why"] for d in declined}
+    declined = [e.body for e in entries if e.kind == "decline"]
+    reasons = {d["limit"].get("name", ""): d["why"] for d in declined}
     known = status.to_dict()
     return ms.CampaignMessage(
         file=name,
         name=status.game.name or name.removesuffix(ENDING),
         state=state,
         principal=status.principal,
-        horizon=first["settings"]["horizon"],
+        horizon=settings["horizon"],
         principal_actions=list(status.game.principal_actions),
         agent_actions=list(actions),
         principal_payoffs=status.game.principal_view.payoffs.tolist(),
-        advice=None if advice is None else _advice(advice, days, first["settings"]["seed"]),
+        advice=None if advice is None else _advice(advice, days, settings["seed"]),
         strategy=known["strategy"],
         response=known["response"],
         value=known["value"],
@@ -112,8 +113,6 @@ def campaign_message(folder: Folder, name: str, days: int, ask: bool) -> ms.Camp
             )
             for row in status.answers
         ],
-        contradictions=[_contradiction(c) for c in status.contradictions],
-        differences=list(status.differences),
         limits=[
             ms.LimitInForce(name=limit.name or limit.text, why=reasons.get(limit.name, ""))
             for limit in games.limit_texts(games_constraints(status.game))
@@ -125,12 +124,6 @@ def campaign_message(folder: Folder, name: str, days: int, ask: bool) -> ms.Camp
 def games_constraints(game: Any) -> Any:
     """Return the limits of a campaign's game."""
     return game.shell.constraints
-
-
-def _contradiction(found: dict[str, Any]) -> str:
-    share = found.get("share")
-    more = "" if share is None else f": {100 * share:.0f}% of the answers"
-    return f"round {found.get('round')}, {found.get('kind')}{more}"
 
 
 def _advice(advice: Advice, days: int, seed: int) -> ms.AdviceMessage:
@@ -151,7 +144,6 @@ def _advice(advice: Advice, days: int, seed: int) -> ms.AdviceMessage:
         why=advice.why,
         counts=counts.tolist(),
         order=order.tolist(),
-        differences=list(advice.differences),
     )
 
 
@@ -159,52 +151,41 @@ def _counts(row: ms.Row) -> bool:
     return row.kind == "tell" and row.revoked_by is None
 
 
-def _rows(entries: list[Entry], campaign: Campaign) -> list[ms.Row]:
+def _rows(entries: list[Entry], game: HalfKnownGame) -> list[ms.Row]:
     """Return the history: what was told as it stands now, and what else people did."""
     asks = {e.id: e for e in entries if e.kind == "ask"}
     corrections = {e.about: e for e in entries if e.kind == "correct" and e.revoked_by is None}
-    names = campaign.agent_actions
-    game = entries[0].body["game"]
+    names, view = game.agent_actions, game.principal_view
     rows = []
     for e in entries:
-        if e.kind == "start":
-            game = e.body["game"]
-        if e.kind == "ask" or (e.kind == "start" and e.id == entries[0].id):
+        if e.kind in ("start", "ask", "draw"):
             continue
         row = ms.Row(
             entry=e.id,
             at=e.at,
-            kind=e.body.get("reason", e.kind) if e.kind == "start" else e.kind,
+            kind=e.kind,
             revoked_by=e.revoked_by,
             words=e.summary(names),
         )
         if e.kind == "tell":
             body = corrections[e.id].body if e.id in corrections else e.body
             row.corrected = e.id in corrections
-            _told(row, body, asks[e.about or 0].body, game, len(names))
+            _told(row, body, asks[e.about or 0].body, view)
         rows.append(row)
     return rows
 
 
-def _told(row: ms.Row, body: dict[str, Any], asked: dict[str, Any], game: Any, k: int) -> None:
+def _told(row: ms.Row, body: dict[str, Any], asked: dict[str, Any], view: PrincipalView) -> None:
     """Fill in what a tell says, by the bodies that docs/reference/campaigns.md documents."""
-    if "responses" in body:
-        seen = np.array([y for y in body["responses"] if y >= 0], dtype=int)
-        counts = np.bincount(seen, minlength=k)
-        row.missing = len(body["responses"]) - len(seen)
-    else:
-        counts = np.zeros(k, dtype=int)
-        counts[: len(body["counts"])] = body["counts"]
-        row.missing = body["missing"]
+    counts = np.zeros(view.payoffs.shape[1], dtype=int)
+    counts[: len(body["counts"])] = body["counts"]
+    row.missing = body["missing"]
     row.answers, row.rounds = counts.tolist(), int(counts.sum()) + row.missing
-    row.asked = asked["strategy"]
-    row.strategy = body["played"] or asked["strategy"]
+    row.asked, row.strategy = asked["strategy"], body["strategy"]
     row.phase, row.as_asked = asked["phase"], body["as_asked"]
-    payoffs = np.array(game["principal_payoffs"])
-    if counts.sum() and payoffs.shape[1] >= len(counts):
-        row.earned = float(
-            np.asarray(row.strategy) @ payoffs[:, : len(counts)] @ counts / counts.sum()
-        )
+    if counts.sum():
+        earned = view.utilities(np.asarray(row.strategy)) @ counts / counts.sum()
+        row.earned = float(earned)
 
 
 def tell(folder: Folder, name: str, request: ms.Telling, correct: bool) -> ms.Done:
@@ -243,8 +224,7 @@ def undo(folder: Folder, name: str) -> ms.Done:
     """Take back the last entry of a person."""
     with Campaign.open(folder.at(name, ENDING)) as campaign:
         entry = campaign.undo()
-    what = entry.body.get("reason", entry.kind)
-    return ms.Done(words=f"Entry {entry.id} ({what}) is taken back; the journal keeps both.")
+    return ms.Done(words=f"Entry {entry.id} ({entry.kind}) is taken back; the journal keeps both.")
 
 
 def decline(folder: Folder, name: str, request: ms.Declining) -> ms.Done:

@@ -353,7 +353,6 @@ class AdviceMessage(Message):
     why: str
     counts: list[int]
     order: list[int]
-    differences: list[str]
 
 
 class Row(Message):
@@ -413,8 +412,6 @@ class CampaignMessage(Message):
     unseen: int
     average_utility: Number
     answers: list[Answered]
-    contradictions: list[str]
-    differences: list[str]
     limits: list[LimitInForce]
     history: list[Row]
 

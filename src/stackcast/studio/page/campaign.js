@@ -7,7 +7,7 @@ import { dialogs } from "./dialogs.js";
 import { startForm } from "./start.js";
 
 const phases = { explore: "tried", certify: "tested", commit: "committed", recheck: "asked again" };
-const kinds = { decline: "a limit", lift: "a limit lifted", action: "a new answer", import: "a log read", correction: "a correction", version: "new software", correct: "a correction", undo: "taken back", pause: "paused", resume: "resumed", end: "closed" };
+const kinds = { decline: "a limit", lift: "a limit lifted", action: "a new answer", import: "a log read", correct: "a correction", undo: "taken back", pause: "paused", resume: "resumed", end: "closed" };
 const after = (days) => { const d = new Date(); d.setHours(12, 0, 0, 0); d.setDate(d.getDate() + days); return d; };
 const day = (i) => (i === 0 ? "Today" : after(i).toLocaleDateString("en-GB", { weekday: "short", day: "numeric", month: "short" }).replace(",", ""));
 const rounds = (n) => `${whole(n)} round${n === 1 ? "" : "s"}`;
@@ -63,7 +63,6 @@ export async function campaignView(file) {
     if (!c.advice) return [h("p", { class: "lead" }, "There is no advice at present."), h("div", {}, h("button", { type: "button", class: "primary", onclick: () => load() }, "Ask what to do"))];
     const wanted = h("input", { type: "number", min: 1, max: 366, value: c.advice.order.length, "aria-label": "Days to draw", class: "days-wanted", onchange: (e) => { days = Math.max(1, Math.min(366, Math.round(Number(e.target.value)) || 14)); try { sessionStorage.setItem(`days ${file}`, days); } catch { /* not kept */ } load(false); } });
     return [h("p", { class: "lead" }, adviceWords(c)), h("p", { class: "measure" }, c.advice.why, h("span", { class: "soft" }, ` Shares: ${mixture(c.advice.strategy, c.principal_actions, 1)}, for ${rounds(c.advice.rounds)} (entry ${c.advice.entry}).`)),
-      c.advice.differences.map((d) => h("p", { class: "notice warn" }, `Note: ${d}.`)),
       shares(c.advice.counts, "x", 320, 18, `Of ${c.advice.order.length} rounds: ${counted(c.principal_actions, c.advice.counts, 0)}`), schedule(),
       h("p", { class: "hint measure" }, "The order is drawn at random so that nobody can work it out. Keep it to yourself, and do not swap days."),
       h("div", { class: "row tight" }, h("label", { class: "row tight" }, "Draw", wanted, "days"), h("button", { type: "button", onclick: () => print() }, "Print"), h("button", { type: "button", onclick: calendar }, "Save as calendar"), h("button", { type: "button", class: "quiet", onclick: ask.decline }, "Decline with a reason…"))];
@@ -90,7 +89,7 @@ export async function campaignView(file) {
   function knownPart() {
     const facts = (pairs) => h("dl", { class: "facts" }, pairs.filter(Boolean).map(([k, v, strong]) => [h("dt", {}, k), h("dd", { class: strong ? "total" : null }, v)]));
     return h("section", { class: "known" }, h("h2", {}, "What is known so far"), h("figure", {}, knownPicture(c), h("figcaption", {}, c.principal_actions.length <= 3 ? "Between mixtures that drew the same answer, every mixture draws it. Hatched: nobody knows yet. Diamond: the best commitment so far. “?”: the answers disagree." : "Mixtures that drew each answer.")),
-      facts([["Best commitment so far", mixture(c.strategy, c.principal_actions) || "–"], ["It draws", c.response === null ? "not known yet" : c.agent_actions[c.response]], ["and earns", number(c.value), true], ["More that is thought possible, at most", number(c.further_gain)], ["Margin certified", c.certified ? number(c.margin) : "not yet"], ["Earned a round on average", number(c.average_utility)], ["Contradictions", c.contradictions.length ? h("span", { title: c.contradictions.join("; ") }, String(c.contradictions.length)) : "none"],
+      facts([["Best commitment so far", mixture(c.strategy, c.principal_actions) || "–"], ["It draws", c.response === null ? "not known yet" : c.agent_actions[c.response]], ["and earns", number(c.value), true], ["More that is thought possible, at most", number(c.further_gain)], ["Margin certified", c.certified ? number(c.margin) : "not yet"], ["Earned a round on average", number(c.average_utility)],
         ["Not shown to the adviser: not as asked, or more", rounds(c.unseen)], ["Responses nobody saw", whole(c.missing)]]),
       h("div", { class: "stack tight" }, h("h3", {}, "Limits in force"), c.limits.length ? h("ul", {}, c.limits.map((l) => h("li", { class: "row tight" }, h("code", {}, l.name), h("span", { class: "soft small" }, l.why), h("button", { type: "button", class: "quiet small", "aria-label": `Lift the limit ${l.name}`, onclick: () => act("lift", { limit: l.name }).catch(() => {}) }, "Lift")))) : h("p", { class: "soft" }, "none")));
   }
