@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from zlib import crc32
 
 from numba import njit, types
@@ -43,31 +43,30 @@ def _sources() -> tuple[tuple[str, int], ...]:
 
 
 _SOURCES = _sources()
+F = TypeVar("F", bound="Callable[..., Any]")
 _INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def entry(function: Callable[..., Any]) -> Any:
+def entry(function: F) -> F:
     """Compile a function that Python calls."""
     return cached(njit(error_model="numpy")(function))
 
 
-def inner(function: Callable[..., Any]) -> Any:
+def inner(function: F) -> F:
     """Compile a function that only compiled functions call.
 
     It has no door to Python, which would take longer to compile than the function itself.
     """
-    options = _INNER | {"_nrt": True}
-    return cached(njit(error_model="numpy", **options)(function))
+    return cached(njit(error_model="numpy", **_INNER | {"_nrt": True})(function))
 
 
-def leaf(function: Callable[..., Any]) -> Any:
+def leaf(function: F) -> F:
     """Compile a function that only compiled functions call, and that makes no arrays of its own.
 
     It counts no references to the arrays that it is given: in short rounds counting takes half the
     time. Views of arrays are allowed; its callers keep the arrays alive.
     """
-    options = _INNER | {"_nrt": False}
-    return cached(njit(error_model="numpy", **options)(function))
+    return cached(njit(error_model="numpy", **_INNER | {"_nrt": False})(function))
 
 
 _locks: Any = None

@@ -16,7 +16,12 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    #: A table of plain values, as JSON and TOML have them.
+    Table = dict[str, Any]
+    AnyArray = npt.NDArray[Any]
+    BoolArray = npt.NDArray[np.bool_]
     FloatArray = npt.NDArray[np.float64]
+    IntArray = npt.NDArray[np.int64]
 
 #: Probabilities that miss the simplex by less than this are rounding, and are rounded back.
 PROBABILITY_TOLERANCE = 1e-9
@@ -104,9 +109,10 @@ def one_of(field: str, value: object, choices: Sequence[str]) -> str:
 def real_vector(field: str, value: Any, length: int | None = None) -> FloatArray:
     """Return ``value`` as a read-only vector of finite numbers."""
     if isinstance(value, np.ndarray) and value.shape == (length,) and value.dtype.kind in "fiu":
-        vector = value.astype(np.float64)
+        vector = value.astype(np.float64) + 0.0  # −0 becomes 0
         if vector.size and np.isfinite(vector).all():
-            return _read_only(vector)
+            vector.flags.writeable = False
+            return vector
     entries = _sequence(field, value, "a list of numbers")
     if length is not None and len(entries) != length:
         raise InputError(field, f"{length} numbers", f"{len(entries)}")

@@ -310,10 +310,7 @@ def _payoffs(agent: Agent) -> FloatArray:
     """Return the payoffs that an agent knows; in a continuous game, its best responses."""
     view: Any = agent.view
     points = isinstance(view, ContinuousAgentView)
-    known: FloatArray = (
-        view.best_responses(np.zeros((1, view.space.dimension))) if points else view.payoffs
-    )
-    return known
+    return view.best_responses(np.zeros((1, view.space.dimension))) if points else view.payoffs
 
 
 def _check_growth(

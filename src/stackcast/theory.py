@@ -184,8 +184,7 @@ def _prices(game: Game, sigma: float, swap: bool, width: float, unit: float) -> 
     if result.x is None:
         raise RuntimeError(f"the linear program of regret was not solved: {result.message}")
     found = np.maximum(-result.ineqlin.marginals[: k * k if swap else k], 0.0) * (width / unit)
-    prices: FloatArray = found.reshape(-1, k)
-    return prices
+    return found.reshape(-1, k)
 
 
 def _blocks(parts: Sequence[Any]) -> Any:

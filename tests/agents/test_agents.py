@@ -23,7 +23,7 @@ from stackcast.agents import (
     NonAdaptive,
     QuantalResponse,
 )
-from stackcast.agents.blum_mansour import stationary
+from stackcast.agents.no_regret import stationary
 from stackcast.games import drawn_actions
 from stackcast.principals import Fixed, PhaseSwitch, Replay
 from stackcast.protocol import Block, Transcript, play
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stackcast._validation import FloatArray
-    from stackcast.agents.base import RegretLearner
 
 # Deng, Schneider and Sivan (2019): V* = 0.5, and mean-based agents give the principal more.
 MILKING = sc.FiniteGame([[0.5, 0, 0], [0.5, 0, 1]], [[0.55, 0, 0.5], [0, 1, 0.5]])
@@ -65,7 +64,9 @@ def oblivious(rounds: int, m: int) -> dict[str, FloatArray]:
 
 
 def played_mixtures(
-    agent: RegretLearner, choose: Callable[[int, FloatArray], FloatArray], rounds: int
+    agent: Hedge | BlumMansour | AdaptiveHedge,
+    choose: Callable[[int, FloatArray], FloatArray],
+    rounds: int,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the mixtures and the utilities of every round; ``choose`` may see the mixture."""
     mixtures, utilities = [], []

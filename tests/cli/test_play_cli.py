@@ -243,7 +243,7 @@ def test_ctrl_c_keeps_what_was_played_and_resume_goes_on(
         (["--out", "/proc/nowhere/at/all"], "expected a folder that can be written to"),
         (["--out", "a-file/folder"], "expected a folder that can be written to"),
         (["no-such-game"], "no-such-game"),
-        (["--agent", "Nobody"], "agent: expected one of AdaptiveHedge"),
+        (["--agent", "Nobody"], "agent: expected one of AdaNormalHedge"),
         (["--principal", "Fixed"], "settings of Fixed, strategy: expected an entry"),
         (
             ["--principal", "GridBandit", "--margin", "0.1"],

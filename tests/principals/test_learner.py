@@ -111,8 +111,8 @@ def test_level_search_finds_what_the_solver_finds(margin: float) -> None:
         game = security(6, 1 + seed % 3, seed)
         drop = game.attacker_uncovered - game.attacker_covered
         relief = game.defender_covered - game.defender_uncovered
-        args = (game.defender_uncovered, relief, game.attacker_uncovered, drop)
-        h, y = cover(*(np.array(a) for a in args), float(game.resources), margin)
+        loss, reward = np.array(game.defender_uncovered), np.array(game.attacker_uncovered)
+        h, y = cover(loss, relief, reward, drop, float(game.resources), margin)
         try:
             best = sc.solve(game, margin=margin)
         except sc.InputError:

@@ -109,6 +109,7 @@ def test_a_stopped_play_goes_on_here_and_on_the_command_line(studio: Served) -> 
     )
     assert studio.get(f"/api/plays/{name}")["info"]["state"] == "kept"
     record = sc.Transcript.load(studio.root / name / "transcript.parquet")
+    assert record.game is not None
     pair = (
         sc.protocol.build("principal", "UniformExplore", record.game, horizon=4000),
         sc.protocol.build("agent", "Calibrated", record.game),

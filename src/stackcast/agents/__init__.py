@@ -5,21 +5,22 @@ those that play games of a kind; ``find(name)`` gives the class and ``stackcast.
 player. Other distributions add their own by entry points in the group ``stackcast.agents``.
 """
 
-from stackcast.agents.adaptive_hedge import AdaptiveHedge
-from stackcast.agents.blum_mansour import BlumMansour
 from stackcast.agents.calibrated import Calibrated, NonAdaptive, SleepingCalibrated
 from stackcast.agents.continuous import ContinuousBestResponse, ContinuousCalibrated
-from stackcast.agents.follow_the_leader import FollowTheLeader
-from stackcast.agents.hedge import Hedge
 from stackcast.agents.informed import BestResponse, QuantalResponse
 from stackcast.agents.lazy import Lazy
+from stackcast.agents.no_regret import AdaNormalHedge, BlumMansour, FollowTheLeader, Hedge
 from stackcast.agents.policy import FromPolicy
 from stackcast.protocol import Registry
+
+#: The former name of an agent, and the new one of another.
+AdaptiveHedge = AdaNormalHedge
+LazyCalibrated = Lazy
 
 _registry = Registry(
     "agent",
     [
-        AdaptiveHedge,
+        AdaNormalHedge,
         BestResponse,
         BlumMansour,
         Calibrated,
@@ -32,10 +33,12 @@ _registry = Registry(
         QuantalResponse,
         SleepingCalibrated,
     ],
+    {"AdaptiveHedge": AdaNormalHedge, "LazyCalibrated": Lazy},
 )
 find, names, origin = _registry.find, _registry.names, _registry.origin
 
 __all__ = [
+    "AdaNormalHedge",
     "AdaptiveHedge",
     "BestResponse",
     "BlumMansour",
@@ -46,6 +49,7 @@ __all__ = [
     "FromPolicy",
     "Hedge",
     "Lazy",
+    "LazyCalibrated",
     "NonAdaptive",
     "QuantalResponse",
     "SleepingCalibrated",

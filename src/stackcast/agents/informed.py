@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from stackcast.agents.base import fitting, pick, softmax
 from stackcast.protocol import Agent, Responses
 
 if TYPE_CHECKING:
+    from stackcast._validation import FloatArray, IntArray
     from stackcast.games import TieRule
     from stackcast.protocol import Block
 
@@ -107,7 +108,9 @@ class QuantalResponse(_Informed):
 
 
 @entry
-def _quantal(utilities: Any, precision: float, uniforms: Any, responses: Any) -> None:
+def _quantal(
+    utilities: FloatArray, precision: float, uniforms: FloatArray, responses: IntArray
+) -> None:
     weights = np.empty(len(utilities))
     softmax(utilities, precision, weights)
     for t in range(len(responses)):

@@ -92,8 +92,7 @@ class ContinuousAudit(AnyAudit):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain values for JSON; NaN becomes null."""
-        table: dict[str, Any] = plain(self, but=("calibration",))
-        return table
+        return plain(self, but=("calibration",))
 
 
 def audit_continuous(
@@ -269,8 +268,7 @@ def _open(line: Bound) -> Bound:
 
 
 def _lengths(rows: FloatArray) -> FloatArray:
-    result: FloatArray = np.sqrt((rows * rows).sum(axis=1))
-    return result
+    return np.sqrt((rows * rows).sum(axis=1))
 
 
 #: With this cost nobody moves: a move by a standard deviation costs a billion points of the score.
@@ -334,8 +332,7 @@ class ClassificationReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""
-        table: dict[str, Any] = plain(self)
-        return table
+        return plain(self)
 
 
 def classification_report(

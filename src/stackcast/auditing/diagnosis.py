@@ -104,8 +104,7 @@ class AgentDiagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as plain values for JSON; NaN and infinity become null."""
-        table: dict[str, Any] = plain(self)
-        return table
+        return plain(self)
 
 
 def diagnose(

@@ -239,7 +239,7 @@ class Audit(AnyAudit):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain values for JSON; NaN and infinity become null."""
-        found: dict[str, Any] = plain(
+        return plain(
             self,
             also=(
                 "swap_regret_per_round",
@@ -248,7 +248,6 @@ class Audit(AnyAudit):
                 "commitment",
             ),
         )
-        return found
 
 
 @overload

@@ -257,8 +257,7 @@ def column_norms(columns: FloatArray, space: StrategySpace) -> FloatArray:
     """Return ‖column − median‖₁ for each column, or ‖column‖₁ where no constant may be taken."""
     if has_constant_sum(space):
         columns = columns - np.median(columns, axis=0)
-    norms: FloatArray = np.abs(columns).sum(axis=0)
-    return norms
+    return np.abs(columns).sum(axis=0)
 
 
 def has_constant_sum(space: StrategySpace) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -14,7 +15,15 @@ from stackcast._state import (
     restored_generator,
     save_state,
 )
-from stackcast._validation import InputError, one_of, real_number, shown
+from stackcast._validation import (
+    PROBABILITY_TOLERANCE,
+    InputError,
+    one_of,
+    real_number,
+    real_vector,
+    shown,
+    whole_number,
+)
 from stackcast.calibration import _rounds
 from stackcast.calibration._bankroll import ACCURACY, even_shares, new_bankroll, with_bins
 from stackcast.calibration._experts import START_RULES, StartRule, new_experts, with_room
@@ -43,8 +52,8 @@ from stackcast.calibration._weights import FUNCTION, CompiledBinning
 from stackcast.calibration.binnings import Binning
 from stackcast.calibration.blocks import ForecastBlock
 from stackcast.calibration.explicit import outgoing_point
-from stackcast.calibration.outcomes import many_outcomes, one_outcome
 from stackcast.calibration.rates import AdaptiveRate, SecondOrderRate
+from stackcast.games import Ball
 
 if TYPE_CHECKING:
     import os
@@ -52,7 +61,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._validation import FloatArray
-    from stackcast.games import Ball, StrategySpace
+    from stackcast.games import StrategySpace
 
     IntArray = npt.NDArray[np.int64]
 
@@ -220,8 +229,7 @@ class AdaptiveForecaster:
 
     def observe(self, outcome: Any) -> None:
         """End the round with its outcome: a strategy of the space, or the number of an action."""
-        row = one_outcome(self.space, outcome)
-        self._advance(row[None, :], 1)
+        self._advance(_outcome_rows(self.space, (outcome, 1))[0], 1)
         self._clock[LOGGED] = self._clock[NEXT_ID]
 
     def run(self, outcomes: Any) -> ForecastBlock:
@@ -233,7 +241,7 @@ class AdaptiveForecaster:
             A T×m array of outcomes, a vector of T action numbers, or ``(strategy, rounds)`` for the
             same strategy in each of ``rounds`` rounds.
         """
-        rows, rounds = many_outcomes(self.space, outcomes)
+        rows, rounds = _outcome_rows(self.space, outcomes)
         first, pooled = int(self._clock[LOGGED]), int(self._clock[POOLED])
         older_ids = self._pool.tags[:pooled, ID].copy()
         older = self._pool.forecasts[:pooled, : self.space.dimension].copy()
@@ -331,7 +339,7 @@ class AdaptiveForecaster:
             return {"bankroll": self._bankroll, "pool": self._pool}
         return {"experts": self._experts, "pool": self._pool}
 
-    @property
+    @cached_property
     def _accuracy(self) -> float:
         """The constant of ε_t in the units of Player 1's gains."""
         if self.method == "betting":
@@ -358,7 +366,8 @@ class AdaptiveForecaster:
         while True:
             done = int(clock[ROUND]) - begun
             logged = int(clock[LOGGED])
-            table = _rounds.run_rounds(
+            run: Any = _rounds.run_rounds  # for a type checker a starred tuple has any length
+            table = run(
                 *self._experts,
                 *self._bankroll,
                 *self._pool,
@@ -431,3 +440,50 @@ class AdaptiveForecaster:
 def _identity(binning: Any, method: Any, starts: Any, accuracy: Any) -> str:
     how = method if starts is None else f"{method} with {starts} starts"
     return f"a forecaster by {how}, accuracy {accuracy:g} and the binning {binning}"
+
+
+def _outcome_rows(space: StrategySpace | Ball, outcomes: Any) -> tuple[FloatArray, int]:
+    """Return outcomes as rows, and how many rounds they are: one row may stand for all of them.
+
+    They are a table, a vector of action numbers, or ``(outcome, rounds)``, where the outcome is a
+    strategy or the number of an action.
+    """
+    m = space.dimension
+    if isinstance(outcomes, tuple) and len(outcomes) == 2 and np.ndim(outcomes[1]) == 0:
+        outcome, rounds = outcomes[0], whole_number("rounds", outcomes[1])
+        if isinstance(outcome, int | np.integer) and space.kind == "simplex":
+            if whole_number("outcome", outcome) >= m:
+                raise InputError("outcome", f"an action below {m}", shown(outcome))
+            return np.eye(m)[[int(outcome)]], rounds
+        row = np.array(real_vector("outcome", outcome, m))[None, :]
+        return _checked(space, "outcome", row), rounds
+    array = np.asarray(outcomes)
+    if array.ndim == 1 and array.dtype.kind in "iu" and space.kind == "simplex":
+        if array.size and not (array.min() >= 0 and array.max() < m):
+            raise InputError("outcomes", f"actions from 0 to {m - 1}", "another number")
+        return np.eye(m)[array], len(array)
+    if array.ndim != 2 or array.shape[1] != m or array.dtype.kind not in "biuf":
+        raise InputError("outcomes", f"a table with {m} columns of numbers", f"shape {array.shape}")
+    return _checked(space, "outcomes", array.astype(np.float64)), len(array)
+
+
+def _checked(space: StrategySpace | Ball, field: str, rows: FloatArray) -> FloatArray:
+    """Return outcomes that lie in the space, rounded back where they miss it by rounding."""
+    if isinstance(space, Ball):
+        return space.check_all(field, rows)
+    if space.kind == "simplex":
+        sums = rows.sum(axis=1)
+        good = (rows.min(axis=1) >= -PROBABILITY_TOLERANCE) & (
+            np.abs(sums - 1) <= PROBABILITY_TOLERANCE
+        )
+    else:
+        over = (rows @ space.inequality_rows.T - space.inequality_bounds).max(axis=1)
+        off = np.abs(rows @ space.equality_rows.T - space.equality_bounds)
+        good = np.maximum(over, off.max(axis=1, initial=0.0)) <= PROBABILITY_TOLERANCE
+    if not good.all():
+        wrong = int(np.argmin(good))
+        space.check(f"{field}, row {wrong + 1}" if len(rows) > 1 else field, rows[wrong])
+    if space.kind == "simplex" and ((sums != 1).any() or rows.min(initial=0.0) < 0):
+        rows = np.maximum(rows, 0.0)
+        rows /= rows.sum(axis=1, keepdims=True)
+    return rows

@@ -100,8 +100,7 @@ def quadratic_game(
         raise InputError("interaction", expected, f"{steepest:.6g}")
 
     def utilities(x: FloatArray, y: FloatArray) -> FloatArray:
-        result: FloatArray = c - 0.5 * ((x - b) @ (x - b)) + y @ (q + E.T @ x)
-        return result
+        return c - 0.5 * ((x - b) @ (x - b)) + y @ (q + E.T @ x)
 
     R = domain.outer_radius
     reach = _length(a) + _norm(G) * R  # of a response
@@ -173,8 +172,7 @@ def strategic_score(
     c = real_number("base", base)
 
     def utilities(x: FloatArray, y: FloatArray) -> FloatArray:
-        result: FloatArray = c + aim @ x - y @ x - 0.5 * mu * (x @ x)
-        return result
+        return c + aim @ x - y @ x - 0.5 * mu * (x @ x)
 
     R, gap = domain.outer_radius, _length(aim - z)
     constants = Constants(
@@ -255,8 +253,7 @@ def strategic_classification(
         scores = bad @ x
         gains, back = np.unique(y @ x[at], return_inverse=True)
         lost = np.array([np.logaddexp(0.0, scores + gain).mean() for gain in gains])
-        result: FloatArray = -0.5 * (kept + lost[back.reshape(-1)])
-        return result
+        return -0.5 * (kept + lost[back.reshape(-1)])
 
     def gradients(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         missed = _sigmoid(-(good @ x)) / len(good)
@@ -425,8 +422,7 @@ def _half_pull(rows: FloatArray) -> float:
 
 
 def _sigmoid(t: FloatArray) -> FloatArray:
-    result: FloatArray = np.exp(-np.logaddexp(0.0, -t))
-    return result
+    return np.exp(-np.logaddexp(0.0, -t))
 
 
 def _matrix(field: str, value: Any, rows: int, columns: int) -> FloatArray:

@@ -68,8 +68,7 @@ class _View:
 
     def utilities(self, strategy: Any) -> FloatArray:
         """Return this side's utility of every response; ``strategy`` may be a stack of rows."""
-        result: FloatArray = np.asarray(strategy, dtype=np.float64) @ self.payoffs + self.offsets
-        return result
+        return np.asarray(strategy, dtype=np.float64) @ self.payoffs + self.offsets
 
     @cached_property
     def scale(self) -> float:
@@ -96,8 +95,7 @@ class AgentView(_View):
         """
         u = self.utilities(strategy)
         best = u.max(axis=-1, keepdims=True)
-        result: npt.NDArray[np.bool_] = u >= best - tolerance * self.scale
-        return result
+        return u >= best - tolerance * self.scale
 
     def respond(
         self,
@@ -112,13 +110,11 @@ class AgentView(_View):
         """
         tied = np.atleast_2d(self.best_responses(strategy))
         if one_of("ties", ties, ("lowest", "random")) == "lowest":
-            first: npt.NDArray[np.int64] = np.argmax(tied, axis=1)
-            return first
+            return np.argmax(tied, axis=1)
         if rng is None:
             raise TypeError('ties="random" needs a random stream: pass rng=')
         rank = np.floor(rng.random(len(tied)) * tied.sum(axis=1))
-        drawn: npt.NDArray[np.int64] = np.argmax(np.cumsum(tied, axis=1) > rank[:, None], axis=1)
-        return drawn
+        return np.argmax(np.cumsum(tied, axis=1) > rank[:, None], axis=1)
 
 
 class Immutable:
@@ -375,5 +371,4 @@ def to_unit(values: FloatArray, payoffs: FloatArray) -> FloatArray:
     # A power of two first: exact, and no width is then too large or too small for a float.
     exponent = -int(np.frexp(np.abs(payoffs).max())[1])
     low, high = np.ldexp(payoffs.min(), exponent), np.ldexp(payoffs.max(), exponent)
-    result: FloatArray = (np.ldexp(values, exponent) - low) / (high - low if high > low else 1.0)
-    return result
+    return (np.ldexp(values, exponent) - low) / (high - low if high > low else 1.0)

@@ -189,8 +189,7 @@ class SecurityGame(Game):
         c = np.clip(self.space.check("coverage", coverage), 0.0, 1.0)
         days = whole_number("days", days, at_least=1)
         uniforms = stream(seed, "games", "schedules").random(days)
-        drawn: npt.NDArray[np.bool_] = drawn_actions(c, uniforms) > 0
-        return drawn
+        return drawn_actions(c, uniforms) > 0
 
     def to_finite(self) -> FiniteGame:
         """Return the same game with every set of at most r targets as an action of its own.

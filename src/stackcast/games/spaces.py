@@ -228,8 +228,7 @@ class Ball:
         rows = rng.normal(size=(count, self.dimension))
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         reach: FloatArray = rng.random((count, 1)) ** (1.0 / self.dimension)
-        points: FloatArray = self.center + self.radius * reach * rows / lengths
-        return points
+        return self.center + self.radius * reach * rows / lengths
 
     def to_table(self) -> dict[str, Any]:
         """Return the table that stands for this ball in a file."""
@@ -248,6 +247,11 @@ class Polytope:
         A and b.
     equality_rows, equality_bounds : array-like, shapes (q, n) and (q,), optional
         E and f; by default none.
+
+    Attributes
+    ----------
+    dimension : int
+        The number n of coordinates.
 
     Examples
     --------
@@ -276,6 +280,7 @@ class Polytope:
             rows = real_matrix("rows", rows)
             bounds = real_vector("bounds", bounds, len(rows))
         self.inequality_rows, self.inequality_bounds = _read_only(rows), _read_only(bounds)
+        self.dimension = int(self.inequality_rows.shape[1])
         if equality_rows is None:
             equality_rows, equality_bounds = np.zeros((0, self.dimension)), np.zeros(0)
         self.equality_rows, self.equality_bounds = map(_read_only, (equality_rows, equality_bounds))
@@ -378,11 +383,6 @@ class Polytope:
             self.equality_rows,
             self.equality_bounds,
         )
-
-    @property
-    def dimension(self) -> int:
-        """The number n of coordinates."""
-        return int(self.inequality_rows.shape[1])
 
     @cached_property
     def basis(self) -> FloatArray:
@@ -636,8 +636,7 @@ class Polytope:
         if excess < 0:  # left of every kink of the simplex, where all entries are free
             free = np.ones(len(x), dtype=np.bool_)
             excess = float((x - at).sum()) - total
-        result: FloatArray = np.clip(x - at - excess / max(int(free.sum()), 1), 0.0, top)
-        return result
+        return np.clip(x - at - excess / max(int(free.sum()), 1), 0.0, top)
 
     @cached_property
     def limits(self) -> FloatArray:
@@ -725,8 +724,7 @@ class Polytope:
             50 * steps,
             _rng(seed, "hit and run"),
         )
-        points: FloatArray = ball.center + walk @ self.basis.T
-        return points
+        return ball.center + walk @ self.basis.T
 
     @cached_property
     def vertices(self) -> FloatArray:
@@ -766,8 +764,7 @@ class Polytope:
             corners = np.asarray(HalfspaceIntersection(halfspaces, np.zeros(d)).intersections)
         else:
             raise InputError("polytope", "an interior, or a hull of at most two dimensions", f"{d}")
-        points: FloatArray = ball.center + corners @ self.basis.T
-        return points
+        return ball.center + corners @ self.basis.T
 
     def to_table(self) -> dict[str, Any]:
         """Return the table that stands for the domain of a continuous game in a file."""
@@ -793,8 +790,7 @@ def drawn_actions(strategy: FloatArray, uniforms: FloatArray) -> FloatArray:
         raise InputError("strategy", "probabilities, for actions to be drawn", shown(strategy))
     from stackcast.games._drawing import systematic
 
-    rows: FloatArray = systematic(strategy, uniforms)
-    return rows
+    return systematic(strategy, uniforms)
 
 
 def _clipped(corners: FloatArray, normal: FloatArray, gap: float) -> FloatArray:

@@ -12,9 +12,10 @@ from stackcast.protocol.contracts import (
     build,
     fits,
     kind_of,
+    response_type,
 )
 from stackcast.protocol.playing import LONGEST_BLOCK, play
-from stackcast.protocol.transcript import Transcript, response_type
+from stackcast.protocol.transcript import Transcript
 
 __all__ = [
     "LONGEST_BLOCK",

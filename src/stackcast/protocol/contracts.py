@@ -40,10 +40,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._state import State
-    from stackcast._validation import FloatArray
-    from stackcast.games import StrategySpace
-
-    IntArray = npt.NDArray[np.integer[Any]]
+    from stackcast._validation import AnyArray, FloatArray, Table
+    from stackcast.games import Ball, Game, StrategySpace
 
 #: The length of a block that a principal means to hold for as long as it is asked.
 UNTIL_THE_END = 2**62
@@ -121,8 +119,8 @@ class Responses:
         The forecasts that were made in this block: they continue the list.
     """
 
-    responses: npt.NDArray[Any]
-    forecast_ids: IntArray | None = None
+    responses: AnyArray
+    forecast_ids: AnyArray | None = None
     new_forecasts: FloatArray | None = None
 
 
@@ -181,7 +179,7 @@ class Player(InNotebook, ABC, Generic[V]):
     seed: int = 0
 
     @classmethod
-    def suited(cls, view: Any, horizon: int) -> dict[str, Any]:  # noqa: ARG003
+    def suited(cls, view: Any, horizon: int) -> Table:  # noqa: ARG003
         """Return what its constructor should be given for so many rounds, if nobody says more."""
         return {}
 
@@ -189,7 +187,7 @@ class Player(InNotebook, ABC, Generic[V]):
         whole_number("seed", self.seed)
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Table:
         """Everything that determines its behaviour: name, seed, parameters, as JSON holds them."""
         given = [f.name for f in fields(self) if f.init and f.name != "view"]
         values = {n: getattr(self, n) for n in given}
@@ -218,10 +216,10 @@ class Player(InNotebook, ABC, Generic[V]):
             given[f.name] = saved if simple else _given(name, now, saved, grows)
         self.__dict__.update(given)
 
-    def _remembered(self) -> list[Field[Any]]:
+    def _remembered(self) -> list[Field[object]]:
         return [f for f in fields(self) if not f.init]
 
-    def _identity(self) -> dict[str, Any]:
+    def _identity(self) -> Table:
         """Return what a player must share with another one to take over its state."""
         return {**self.settings, "game": self.view.fingerprint}
 
@@ -323,11 +321,36 @@ class Principal(Player[PrincipalView]):
         """Return the next block. Commitments and observations alternate."""
 
     @abstractmethod
-    def observe(self, responses: npt.NDArray[Any]) -> None:
+    def observe(self, responses: AnyArray) -> None:
         """See the responses to the block: fewer than it has rounds if play was cut."""
 
 
-def fits(space: StrategySpace, strategy: FloatArray) -> bool:
+def small_responses(where: str, responses: AnyArray, rounds: int, actions: int | None) -> AnyArray:
+    """Return responses in the smallest type that holds them, or say what is wrong with them."""
+    if responses.dtype.kind == "f" and responses.ndim == 2 and len(responses) == rounds:
+        if not np.isfinite(responses).all():
+            raise InputError(where, "finite numbers", "others")
+        return responses.astype(np.float64)
+    if actions == 0:  # a continuous game has no list of them
+        found = f"{responses.dtype} numbers of shape {responses.shape}"
+        raise InputError(where, f"points, {rounds} rows of numbers", found)
+    if responses.dtype.kind not in "iu" or responses.shape != (rounds,):
+        found = f"{responses.dtype} numbers of shape {responses.shape}"
+        raise InputError(where, f"{rounds} whole numbers, one a round", found)
+    lowest, highest = int(responses.min()), int(responses.max())
+    if lowest < 0 or (actions is not None and highest >= actions):
+        worst = lowest if lowest < 0 else highest
+        limit = "at least 0" if actions is None else f"from 0 to {actions - 1}"
+        raise InputError(where, f"responses {limit}", shown(worst))
+    return responses.astype(np.min_scalar_type(highest if actions is None else actions - 1))
+
+
+def response_type(actions: int) -> npt.DTypeLike:
+    """Return the smallest type of whole numbers that tells this many actions apart."""
+    return np.min_scalar_type(max(actions - 1, 0))
+
+
+def fits(space: StrategySpace | Ball, strategy: FloatArray) -> bool:
     """Tell quickly whether a strategy lies in a simplex up to rounding; others must be checked."""
     return bool(
         space.kind == "simplex"
@@ -429,7 +452,7 @@ def _class_of_file(name: str, role: str) -> type[Any]:
 def build(
     role: Literal["agent", "principal"],
     name: str,
-    game: Any,
+    game: Game | ContinuousGame,
     *,
     horizon: int | None = None,
     seed: int = 0,
@@ -495,7 +518,7 @@ _KINDS = {
 }
 
 
-def kind_of(game: Any) -> str:
+def kind_of(game: Game | ContinuousGame) -> str:
     """Return which kind a game is of: finite, security or continuous."""
     if isinstance(game, ContinuousGame):
         return "continuous"

@@ -19,15 +19,15 @@ import struct
 import time
 from importlib import metadata as installed
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from stackcast._files import reason
 from stackcast._state import decode_state, encode_state, load_state, save_state
 from stackcast._validation import InputError, shown, whole_number
-from stackcast.protocol.contracts import Block, Responses, fits
-from stackcast.protocol.transcript import Transcript, small_responses
+from stackcast.protocol.contracts import Block, Responses, fits, small_responses
+from stackcast.protocol.transcript import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackcast._state import State
+    from stackcast._validation import AnyArray, Table
     from stackcast.games import ContinuousGame, Game
     from stackcast.protocol.contracts import Agent, Principal
 
@@ -115,7 +116,11 @@ def play(
             whole = principal.commit()
             if not isinstance(whole, Block):
                 raise InputError("principal", "a Block from commit()", shown(whole))
-            block = _cut(whole, space, total - record.played)
+            # The strategy is checked here and nowhere else.
+            strategy, left = whole.strategy, total - record.played
+            if not fits(space, strategy):
+                strategy = space.check("principal's strategy", strategy)
+            block = Block(strategy, min(whole.rounds, left, LONGEST_BLOCK), whole.phase)
             responses = agent.respond(block)
             if not isinstance(responses, Responses):
                 raise InputError("agent", "Responses from respond()", shown(responses))
@@ -130,17 +135,6 @@ def play(
     return record.transcript(fingerprint, game, players)
 
 
-def _cut(block: Block, space: Any, left: int) -> Block:
-    """Return a block that is played at once, its strategy checked: here and nowhere else."""
-    strategy, rounds = block.strategy, min(block.rounds, left, LONGEST_BLOCK)
-    if not fits(space, strategy):
-        strategy = space.check("principal's strategy", strategy)
-        strategy.flags.writeable = False
-    elif rounds == block.rounds:
-        return block
-    return Block(strategy, rounds, block.phase)
-
-
 def _same_game(principal: Principal, agent: Agent, fingerprint: str | None) -> str:
     """Return the fingerprint of the one game that all parties speak of, or refuse."""
     ours = principal.view.fingerprint if fingerprint is None else fingerprint
@@ -152,7 +146,7 @@ def _same_game(principal: Principal, agent: Agent, fingerprint: str | None) -> s
     return ours
 
 
-def _versions() -> dict[str, Any]:
+def _versions() -> Table:
     package = importlib.import_module("stackcast")
     versions = {"stackcast": package.__version__}
     return versions | {name: installed.version(name) for name in ("numpy", "numba")}
@@ -164,7 +158,7 @@ class _Rows:
     def __init__(self, shape: tuple[int, ...], dtype: npt.DTypeLike, capacity: int = 16) -> None:
         self._buffer, self.count = np.empty((capacity, *shape), dtype), 0
 
-    def append(self, rows: npt.NDArray[Any]) -> None:
+    def append(self, rows: AnyArray) -> None:
         needed = self.count + len(rows)
         if needed > len(self._buffer):
             old = self._buffer
@@ -174,7 +168,7 @@ class _Rows:
         self._buffer[self.count : needed] = rows
         self.count = needed
 
-    def since(self, start: int) -> npt.NDArray[Any]:
+    def since(self, start: int) -> AnyArray:
         return self._buffer[start : self.count]
 
 
@@ -205,31 +199,30 @@ class _Record:
                 raise InputError("agent's new forecasts", expected, f"shape {new.shape}")
             self._table.append(new)
         if self._ids is not None or (self._responses is None and ids is not None):
-            ids = self._checked(np.asarray(() if ids is None else ids), rounds)
+            ids = np.asarray(() if ids is None else ids)
+            if ids.shape != (rounds,) or ids.dtype.kind not in "iu":
+                found = f"{ids.dtype} numbers of shape {ids.shape}"
+                raise InputError("agent's forecast ids", f"{rounds} whole numbers", found)
+            if ids.min() < 0 or ids.max() >= self._table.count:
+                expected = f"numbers of the {self._table.count} forecasts made so far"
+                raise InputError("agent's forecast ids", expected, f"{ids.min()} to {ids.max()}")
         phase = self._phases.setdefault(block.phase, len(self._phases))
         self._append(block.strategy[None], np.array([[rounds, phase, goes_on]]), small, ids)
 
-    def _checked(self, ids: npt.NDArray[Any], rounds: int) -> npt.NDArray[Any]:
-        if ids.shape != (rounds,) or ids.dtype.kind not in "iu":
-            found = f"{ids.dtype} numbers of shape {ids.shape}"
-            raise InputError("agent's forecast ids", f"{rounds} whole numbers", found)
-        if ids.min() < 0 or ids.max() >= self._table.count:
-            expected = f"numbers of the {self._table.count} forecasts made so far"
-            raise InputError("agent's forecast ids", expected, f"{ids.min()} to {ids.max()}")
-        return ids
-
-    def _append(self, strategies: Any, blocks: Any, responses: Any, ids: Any) -> None:
+    def _append(
+        self, strategies: AnyArray, blocks: AnyArray, responses: AnyArray, ids: AnyArray | None
+    ) -> None:
         if self._responses is None:
             self._responses = _Rows(responses.shape[1:], responses.dtype, self._total)
             self._ids = None if ids is None else _Rows((), np.int32, self._total)
         self._strategies.append(strategies)
         self._blocks.append(blocks)
         self._responses.append(responses)
-        if self._ids is not None:
+        if self._ids is not None and ids is not None:
             self._ids.append(ids)
         self.played += len(responses)
 
-    def seen(self, start: int) -> npt.NDArray[Any]:
+    def seen(self, start: int) -> AnyArray:
         """Return the responses since round ``start``, as a principal sees them."""
         assert self._responses is not None
         responses = self._responses.since(start)
@@ -263,7 +256,7 @@ class _Record:
         self._append(*(part[name] for name in names))
 
     def transcript(
-        self, fingerprint: str, game: Game | ContinuousGame | None, metadata: dict[str, Any]
+        self, fingerprint: str, game: Game | ContinuousGame | None, metadata: Table
     ) -> Transcript:
         """Return what was played, blocks that were cut joined again."""
         assert self._responses is not None
@@ -288,9 +281,7 @@ class _Record:
 class _Checkpoint:
     """The checkpoint of one run; open it, resume from it, save to it, close it."""
 
-    def __init__(
-        self, path: str | os.PathLike[str], identity: dict[str, Any], every: int | None
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], identity: Table, every: int | None) -> None:
         self._path = Path(path)
         self._rounds_path = self._path.with_name(self._path.name + ".rounds")
         self._identity = json.loads(json.dumps(identity))

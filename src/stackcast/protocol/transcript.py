@@ -16,54 +16,29 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, overload
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stackcast._files import read_bytes, write_whole
 from stackcast._frames import InFrames
-from stackcast._validation import InputError, one_of, real_matrix, shown, text
+from stackcast._validation import InputError, one_of, real_matrix, text
 from stackcast.games import ContinuousGame, game_from_table, game_to_table
-from stackcast.protocol.contracts import Block
+from stackcast.protocol.contracts import Block, small_responses
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
     import polars as pl
 
-    from stackcast._validation import FloatArray
+    from stackcast._validation import AnyArray, FloatArray, Table
     from stackcast.games import Game
-    from stackcast.protocol.contracts import IntArray
 
 FORMAT = 1
 _KEY = "stackcast"
-
-
-class Blocks(Sequence[Block]):
-    """The blocks of a transcript, made one at a time as they are looked at."""
-
-    def __init__(self, transcript: Transcript) -> None:
-        self._of = transcript
-
-    def __len__(self) -> int:
-        return len(self._of.block_rounds)
-
-    @overload
-    def __getitem__(self, index: int) -> Block: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Block]: ...
-    def __getitem__(self, index: int | slice) -> Block | list[Block]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        return Block(
-            self._of.block_strategies[index],
-            int(self._of.block_rounds[index]),
-            self._of.phase_names[self._of.block_phases[index]],
-        )
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} blocks>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,19 +85,19 @@ class Transcript(InFrames):
     block_rounds: npt.NDArray[np.int64]
     block_phases: npt.NDArray[np.int32]
     phase_names: tuple[str, ...]
-    compact_responses: npt.NDArray[Any]
-    forecast_ids: IntArray | None = None
+    compact_responses: AnyArray
+    forecast_ids: AnyArray | None = None
     forecast_table: FloatArray | None = None
     fingerprint: str = ""
     game: Game | ContinuousGame | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: Table = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for array in self._arrays().values():
             if array is not None:
                 array.flags.writeable = False
 
-    def _arrays(self) -> dict[str, npt.NDArray[Any] | None]:
+    def _arrays(self) -> dict[str, AnyArray | None]:
         return {
             "block_strategies": self.block_strategies,
             "block_rounds": self.block_rounds,
@@ -194,10 +169,11 @@ class Transcript(InFrames):
         """The number of rounds T."""
         return len(self.compact_responses)
 
-    @property
-    def blocks(self) -> Blocks:
+    @cached_property
+    def blocks(self) -> list[Block]:
         """The blocks, each with ``strategy``, ``rounds`` and ``phase``."""
-        return Blocks(self)
+        rows = zip(self.block_strategies, self.block_rounds.tolist(), self.phases, strict=True)
+        return [Block(strategy, rounds, phase) for strategy, rounds, phase in rows]
 
     @property
     def strategies(self) -> FloatArray:
@@ -212,7 +188,7 @@ class Transcript(InFrames):
         return self.forecast_table[self.forecast_ids]
 
     @property
-    def responses(self) -> npt.NDArray[Any]:
+    def responses(self) -> AnyArray:
         """The response of every round: int64 columns, or points in a continuous game."""
         if self.compact_responses.ndim == 2:
             return self.compact_responses
@@ -240,7 +216,7 @@ class Transcript(InFrames):
         utilities: FloatArray = view.utilities(self.block_strategies)[blocks, answers]
         return utilities
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Table:
         """Return one row a round: actions are named, what both sides earned comes last.
 
         The columns are those of a user's table (``stackcast audit``), so that a file made of them
@@ -250,7 +226,7 @@ class Transcript(InFrames):
         named = game is not None and not isinstance(game, ContinuousGame)
         actions = game.principal_actions if named else range(1, m + 1)  # type: ignore[union-attr]
         phases = np.array(self.phase_names, dtype=object)[self.block_phases]
-        columns: dict[str, Any] = {
+        columns: Table = {
             "round": np.arange(1, self.rounds + 1),
             "phase": np.repeat(phases, self.block_rounds).tolist(),
         }
@@ -275,7 +251,7 @@ class Transcript(InFrames):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the transcript, its game and its metadata to one Parquet file."""
-        about: dict[str, Any] = {
+        about: Table = {
             "format": FORMAT,
             "dimension": self.block_strategies.shape[1],
             "response_type": self.compact_responses.dtype.str,
@@ -347,34 +323,7 @@ class Transcript(InFrames):
         return f"Transcript({size}{known})"
 
 
-def small_responses(
-    where: str, responses: npt.NDArray[Any], rounds: int, actions: int | None
-) -> npt.NDArray[Any]:
-    """Return responses in the smallest type that holds them, or say what is wrong with them."""
-    if responses.dtype.kind == "f" and responses.ndim == 2 and len(responses) == rounds:
-        if not np.isfinite(responses).all():
-            raise InputError(where, "finite numbers", "others")
-        return responses.astype(np.float64)
-    if actions == 0:  # a continuous game has no list of them
-        found = f"{responses.dtype} numbers of shape {responses.shape}"
-        raise InputError(where, f"points, {rounds} rows of numbers", found)
-    if responses.dtype.kind not in "iu" or responses.shape != (rounds,):
-        found = f"{responses.dtype} numbers of shape {responses.shape}"
-        raise InputError(where, f"{rounds} whole numbers, one a round", found)
-    lowest, highest = int(responses.min()), int(responses.max())
-    if lowest < 0 or (actions is not None and highest >= actions):
-        worst = lowest if lowest < 0 else highest
-        limit = "at least 0" if actions is None else f"from 0 to {actions - 1}"
-        raise InputError(where, f"responses {limit}", shown(worst))
-    return responses.astype(response_type(highest + 1 if actions is None else actions))
-
-
-def response_type(actions: int) -> np.dtype[Any]:
-    """Return the smallest type of whole numbers that tells this many actions apart."""
-    return np.min_scalar_type(max(actions - 1, 0))
-
-
-def _starts_of_runs(rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def _starts_of_runs(rows: AnyArray) -> npt.NDArray[np.bool_]:
     first = np.ones(len(rows), dtype=bool)
     first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
     return first
@@ -389,7 +338,7 @@ def _numbered(rows: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int32]]:
     return rows[first[order]].copy(), rank[inverse.reshape(-1)]
 
 
-def _same_array(a: npt.NDArray[Any] | None, b: npt.NDArray[Any] | None) -> bool:
+def _same_array(a: AnyArray | None, b: AnyArray | None) -> bool:
     if a is None or b is None:
         return a is b
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
@@ -420,7 +369,7 @@ def _table(transcript: Transcript) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _from_table(frame: pl.DataFrame, about: dict[str, Any]) -> Transcript:
+def _from_table(frame: pl.DataFrame, about: Table) -> Transcript:
     names = tuple(about["phase_names"])
     numbers = {name: i for i, name in enumerate(names)}
     m = int(about["dimension"])
@@ -444,7 +393,7 @@ def _from_table(frame: pl.DataFrame, about: dict[str, Any]) -> Transcript:
     )
 
 
-def _lists(name: str, values: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) -> pl.Series:
+def _lists(name: str, values: AnyArray, lengths: npt.NDArray[np.int64]) -> pl.Series:
     """Return ``values`` cut into consecutive lists of the given lengths, empty ones included."""
     import polars as pl
 
@@ -463,7 +412,7 @@ def _lists(name: str, values: npt.NDArray[Any], lengths: npt.NDArray[np.int64]) 
     return pl.concat([lists, nothing]).gather(position)
 
 
-def _flat(lists: pl.Series, dtype: str) -> npt.NDArray[Any]:
+def _flat(lists: pl.Series, dtype: str) -> AnyArray:
     values = lists.filter(lists.list.len() > 0).explode()
     return np.ascontiguousarray(values.to_numpy().astype(dtype))
 
@@ -472,7 +421,7 @@ def _starts(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.cumsum(lengths) - lengths
 
 
-def _digest(transcript: Transcript, about: dict[str, Any]) -> str:
+def _digest(transcript: Transcript, about: Table) -> str:
     content = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
     for array in (
         transcript.block_strategies,
