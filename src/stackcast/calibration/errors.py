@@ -78,7 +78,7 @@ class ForecastRecord:
         return 2 if self.yes_no else self.coordinates
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
+    def arrays(self) -> tuple[FloatArray, IntArray, FloatArray, IntArray, Any, FloatArray]:
         """The record as compiled code takes it."""
         labels = _nothing((0,), np.uint8) if self.labels is None else self.labels
         weights = _nothing((0, 0), np.float64) if self.weights is None else self.weights

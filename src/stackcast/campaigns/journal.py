@@ -40,7 +40,7 @@ from stackcast._files import reason
 from stackcast._validation import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 #: How long a second writer waits for the first, in seconds.
 _PATIENCE = 2.0
@@ -142,7 +142,7 @@ class Entry:
             days = "" if body["days"] is None else " on " + " to ".join(dict.fromkeys(body["days"]))
             asked = "" if body["as_asked"] else ", not as asked"
             return f"{kind}{about} {','.join(words)}{days}{asked}"
-        said = {
+        said: dict[str, Callable[[], str]] = {
             "draw": lambda: f"action {body['action'] + 1} for a round of entry {self.about}",
             "undo": lambda: f"of entry {self.about}",
             "action": lambda: body["name"],
