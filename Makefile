@@ -1,16 +1,22 @@
 # Two commands do everything on a machine that has Python, make and git:
 #   make play    sets up a private environment and runs the main job
 #   make test    runs every check
+# and make studio opens the page for people.
 PYTHON ?= python3
 BIN := .venv/bin
 # Modules are compiled when they are first imported: most never are.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 export PYTHONWARNINGS :=
 
-.PHONY: play test test-slow test-docs bite fuzz kills bench docs resolve dist format clean
+.PHONY: play studio pictures test test-slow test-studio test-docs bite fuzz kills bench docs resolve dist format clean
 
 play: .venv/.for-users
 	@$(BIN)/stackcast play --out out
+
+# The page to see games, play them and run campaigns, on the folder FOLDER.
+FOLDER ?= out/studio
+studio: .venv/.for-users
+	@$(BIN)/stackcast studio $(FOLDER)
 
 test: .venv/.for-developers
 	$(BIN)/ruff format --check --quiet .
@@ -22,6 +28,14 @@ test: .venv/.for-developers
 # What takes minutes: run before a release.
 test-slow: .venv/.for-developers
 	$(BIN)/pytest -n auto -m slow
+
+# The studio in a real browser, as a person uses it, and 200 hostile requests: under ten minutes.
+test-studio: .venv/.for-developers
+	$(BIN)/pytest -n auto --dist loadfile -m "slow or not slow" tests/studio
+
+# The pictures of the studio in the documentation, made anew.
+pictures: .venv/.for-developers
+	$(BIN)/python tools/pictures.py
 
 # Build the site, and run every command of the documentation as it is shown: some minutes.
 test-docs: docs

@@ -31,6 +31,7 @@ _TITLES = {
     "sweeps": "Sweeps",
     "startup": "Start-up and first compilation",
     "campaigns": "Campaigns",
+    "studio": "The studio",
     "security": "Security games",
     "continuous": "Continuous games",
     "growth": "Growth with rounds and actions",

@@ -245,8 +245,10 @@ class Plays:
 
     async def move(self, name: str, move: ms.Move) -> ms.PlayInfo:
         """Do in a play what the person asks for; ``go`` brings a stopped one back."""
-        info = self.info(name)
         running = self.running.get(name)
+        if running is not None and running.run.state in ("kept", "failed"):
+            await running.task  # its last files are written; the process is about to end
+        info = self.info(name)
         if running is None or running.task.done():
             if move.do != "go" or not (self.folder.at(name) / SETTINGS).exists():
                 raise InputError("play", "a play that runs", f"one that is {info.state}")

@@ -57,7 +57,7 @@ async function show(first) {
 addEventListener("hashchange", () => show(false));
 addEventListener("studio:again", () => show(false));
 show(true);
-api.get("folder").then((found) => { document.getElementById("folder").textContent = `Folder ${found.path}`; }, () => {});
+api.get("folder").then((found) => { const place = document.getElementById("folder"); place.textContent = `Folder ${found.path.split(/[\\/]/).filter(Boolean).at(-1) ?? found.path}`; place.title = found.path; }, () => {});
 
 const button = document.getElementById("theme"), order = ["system", "light", "dark"];
 const label = () => { const now = document.documentElement.dataset.choice; button.textContent = { system: "Colours: system", light: "Colours: light", dark: "Colours: dark" }[now]; };

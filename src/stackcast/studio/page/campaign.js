@@ -52,7 +52,7 @@ export async function campaignView(file) {
     say(told.words, 0);
     toast(told.words, undoable ? () => act("undo", {}, false).catch(() => {}) : null);
     await load(false);
-    await load(true);
+    if (!c.advice) await load(true);
   }
   const schedule = () => h("ol", { class: "schedule", "aria-label": `The next ${c.advice.order.length} rounds` }, c.advice.order.map((x, i) => h("li", { class: i === 0 ? "today" : null }, h("span", { class: "day" }, day(i)), ownMark(x), h("span", {}, c.principal_actions[x]))));
   const bones = () => h("ol", { class: "schedule", "aria-hidden": "true" }, Array.from({ length: 14 }, () => h("li", {}, h("span", { class: "bone" }, h("span", {}, "Mon 1 Aug")), h("span", { class: "bone swatch" }), h("span", { class: "bone" }, h("span", {}, "spot check")))));
@@ -94,6 +94,8 @@ export async function campaignView(file) {
       h("div", { class: "stack tight" }, h("h3", {}, "Limits in force"), c.limits.length ? h("ul", {}, c.limits.map((l) => h("li", { class: "row tight" }, h("code", {}, l.name), h("span", { class: "soft small" }, l.why), h("button", { type: "button", class: "quiet small", "aria-label": `Lift the limit ${l.name}`, onclick: () => act("lift", { limit: l.name }).catch(() => {}) }, "Lift")))) : h("p", { class: "soft" }, "none")));
   }
   function draw() {
+    const open = root.querySelector("dialog[open]");
+    if (open) { open.onclose = draw; return; }  // what is being typed there stays
     const ask = dialogs(c, { act, done, days: c.advice?.order.length ?? 14, dayName: day });
     const focus = document.activeElement?.getAttribute?.("aria-label"), due = c.advice?.order.length ?? 0;
     const more = h("details", { class: "menu" }, h("summary", { class: "button" }, "Export"), h("div", {}, ["csv", "parquet"].map((f) => h("button", { type: "button", onclick: async () => { more.open = false; try { toast(`Saved ${await keep(`${path}/export?format=${f}`, null, `${file}.${f}`)}.`); } catch (e) { complain(e); } } }, f === "csv" ? "CSV, one row a round" : "Parquet"))));

@@ -35,7 +35,13 @@ export function atPlaces(points, xs) {
  */
 export function chart({ lines, height, label, axis = true, digits = 3, right = 104, range }) {
   const labels = h("div", { class: "chart-labels", "aria-hidden": "true" }), stage = h("div", { class: "chart-stage" }), box = h("div", { class: "chart", role: "img", "aria-label": label, vars: { height: `${height}px` } }, stage, labels);
-  let plot = null, now = null, making = false;
+  let plot = null, now = null, making = false, last = [];
+  /** Names at the right edge: where the lines end once the scales are settled. */
+  const place = () => {
+    if (!plot) return;
+    const found = lines.map((l, i) => ({ ...l, value: last[i], y: last[i] === undefined ? 0 : plot.valToPos(last[i], "y") + 8 })).filter((l) => l.name && l.value !== undefined && Number.isFinite(l.y));
+    labels.replaceChildren(...spread(found, 16, 6, height - 14).map((l) => h("span", { class: l.text ?? "", vars: { top: `${l.y - 9}px` } }, `${l.name} ${l.quiet ? "" : number(l.value, digits)}`)));
+  };
   const make = async (width) => {
     if (making) return;
     making = true;
@@ -47,6 +53,7 @@ export function chart({ lines, height, label, axis = true, digits = 3, right = 1
       width, height, cursor: { show: false }, legend: { show: false }, padding: [8, right, axis ? 0 : 8, 0],
       scales: { x: { time: false, range: () => [0, now?.rounds || 1] }, y: { range: (u, low, high) => range?.(low, high) ?? [Math.min(low, 0), high] } },
       axes: [{ ...axes, show: axis, size: 26, grid: { show: false }, space: 90, values: (u, v) => v.map(whole) }, { ...axes, size: 44, space: 40, values: (u, v) => v.map((x) => String(Number(x.toPrecision(4))).replace("-", "−")) }],
+      hooks: { draw: [() => place()] },
       series: [{}, ...lines.map((l) => ({ stroke: colour(l.colour), width: l.width ?? 1.5, dash: l.dash, points: { show: false }, spanGaps: true }))],
     }, [[0], ...lines.map(() => [null])], stage);
     if (now) api.draw(now.rounds, now.xs, now.columns);
@@ -64,12 +71,10 @@ export function chart({ lines, height, label, axis = true, digits = 3, right = 1
     box,
     draw(rounds, xs, columns) {
       now = { rounds, xs, columns };
-      const last = columns.map((c) => c.findLast((v) => v !== null && v !== undefined));
+      last = columns.map((c) => c.findLast((v) => v !== null && v !== undefined));
       box.setAttribute("aria-label", `${label}: ${lines.map((l, i) => (l.name && last[i] !== undefined ? `${l.name} ${number(last[i], digits)}` : "")).filter(Boolean).join(", ")}`);
       if (!plot) return;
       plot.setData([xs.length ? xs : [0], ...columns.map((c) => (c.length ? c : [null]))]);
-      const found = lines.map((l, i) => ({ ...l, value: last[i], y: last[i] === undefined ? 0 : plot.valToPos(last[i], "y") + 8 })).filter((l) => l.name && l.value !== undefined && Number.isFinite(l.y));
-      labels.replaceChildren(...spread(found, 16, 6, height - 14).map((l) => h("span", { class: l.text ?? "", vars: { top: `${l.y - 9}px` } }, `${l.name} ${l.quiet ? "" : number(l.value, digits)}`)));
     },
     stop() { observer.disconnect(); recolour.disconnect(); plot?.destroy(); },
   };

@@ -37,7 +37,8 @@ export async function playsView(query) {
       location.hash = `#/play/${at(info.name)}`;
     } catch (error) { complain(error); start.disabled = false; }
   }
-  const remove = (play) => h("button", { type: "button", class: "quiet small", "aria-label": `Delete ${play.name}`, onclick: async () => {
+  const remove = (play) => h("button", { type: "button", class: "quiet small", "aria-label": `Delete ${play.name}`, onclick: async (e) => {
+    if (e.target.textContent === "Delete") { e.target.textContent = "Delete for good?"; return; }
     try { await api.remove(`plays/${at(play.name)}`); toast(`Deleted ${play.name}.`); plays.splice(plays.indexOf(play), 1); draw(); } catch (error) { complain(error); }
   } }, "Delete");
   const who = (p) => (p.mode === "principal" ? `you against ${p.agent}` : p.mode === "agent" ? `${p.principal} against you` : `${p.principal} against ${p.agent}`);

@@ -32,7 +32,7 @@ export function watchView(found) {
   const picture = responsive((width) => {
     const done = upto();
     if (!drawn) return bars(width, done);
-    const frame = new Frame(width), tried = done.map((st) => frame.xy(st.strategy)), star = found.see.strategy && frame.xy(found.see.strategy), now = tried.at(-1), parts = ground(frame, regions, names, { taken: star ? [star, ...tried.slice(-30)] : [] });
+    const frame = new Frame(width), tried = done.map((st) => frame.xy(st.strategy)), star = found.see.strategy && frame.xy(found.see.strategy), now = tried.at(-1), parts = ground(frame, regions, names, { taken: star ? [star, ...tried.filter((_, i) => i % Math.ceil(tried.length / 60) === 0)] : [] });
     if (tried.length > 1) parts.push(s("path", { d: `M${tried.map((p) => p.map((v) => v.toFixed(1)).join(" ")).join("L")}`, class: "trail" }));
     for (const f of run.forecasts) { const [x, y] = frame.xy(f); parts.push(s("circle", { cx: x, cy: y, r: 2, class: "forecast", opacity: 0.7 })); }
     tried.slice(0, -1).slice(-150).forEach(([x, y], i, all) => parts.push(s("circle", { cx: x, cy: y, r: 4.5, fill: `color-mix(in srgb, var(--ink) ${Math.round((85 * i) / Math.max(1, all.length - 1))}%, var(--paper))`, stroke: "var(--ink)" })));
@@ -46,6 +46,7 @@ export function watchView(found) {
     return svg(width, labels.length * row + 8, `What is committed to: ${mixed(now)}`, labels.map((n, i) => [s("text", { x: left - 10, y: i * row + 18, "text-anchor": "end" }, n.length > 22 ? `${n.slice(0, 21)}…` : n), s("path", { d: `M${left} ${i * row + 14}H${width - 50}`, class: "axis" }),
       s("rect", { x: Math.min(x(0), x(now[i] ?? 0)), y: i * row + 7, width: Math.max(1, Math.abs(x(now[i] ?? 0) - x(0))), height: 14, fill: "var(--line-strong)" }), found.see?.strategy ? s("path", { d: `M${x(found.see.strategy[i])} ${i * row + 3}v22`, class: "line" }) : null, s("text", { x: width - 42, y: i * row + 18, class: "tick" }, number(now[i] ?? 0, 2))]));
   }
+  const earnedHint = h("p", { class: "hint reserve" });
   const hasErrors = () => run.stretches.some((r) => r.error !== null);
   const earned = chart({ label: "Earned per round", height: 230, lines: [{ name: "V*", colour: "--ink", dash: [5, 4] }, { name: "told", colour: "--line-strong", dash: [1.5, 3], text: "soft" }, { name: "at most", colour: "--limit", dash: [8, 3, 2, 3], text: "limit" }, { colour: "--line-strong", width: 1 }, { name: "so far", colour: "--ink", width: 2, text: "strong" }],
     range: (low, high) => { const top = Math.max(high, value ?? high), bottom = Math.min(low, value ?? low), pad = (top - bottom) * 0.06 || 0.1; return [bottom >= 0 && bottom < top * 0.5 ? 0 : bottom - pad, top + pad]; } });
@@ -63,9 +64,10 @@ export function watchView(found) {
     errors.draw(run.rounds, xs, [rows.map((r) => r.error)]);
     if (run.words.length && follow && run.state === "kept") replace(statement, run.words.join(" "));
     else if (!last) replace(statement, run.state === "starting" ? "Starting. The first play of a day may compile for up to a minute." : run.state === "stopped" ? "This play was stopped before it was over. What was played is kept in its checkpoint." : "Nothing played yet.");
-    else { const t = told.at(-1); replace(statement, `Earned ${number(last.average)} a round so far. `, t !== null && t !== undefined ? `Knowing the agent’s payoffs would have earned ${number(t)}` : "", last.allowed !== null && last.allowed !== undefined ? `${t !== null && t !== undefined ? "; nobody" : "Nobody"} can earn more than ${number(last.allowed)} against these forecasts.` : t !== null && t !== undefined ? "." : ""); }
+    else { const t = told.at(-1); replace(statement, `Earned ${number(last.average)} a round so far. `, t !== null && t !== undefined ? `A principal who is told the agent’s payoffs had ${number(t)} by then` : "", last.allowed !== null && last.allowed !== undefined ? `${t !== null && t !== undefined ? "; nobody" : "Nobody"} can earn more than ${number(last.allowed)} against these forecasts.` : t !== null && t !== undefined ? "." : ""); }
     const done = upto();
     replace(log, done.length ? done.slice(-200).reverse().map(entry) : h("li", {}, h("span", {}), h("span", { class: "soft" }, "What is tried, and what the agent does, will be told here.")));
+    earnedHint.textContent = `Thin: by stretches.${limit.some(Number.isFinite) ? " Dash-dot: V* and what the forecasts’ error allows beyond it." : ""}${run.reference.length ? " Dotted: a principal who is told the agent’s payoffs, on the same seed." : ""}`;
     picture.redraw(); strip.redraw(); buttons();
   }
   function buttons() {
@@ -134,7 +136,7 @@ export function watchView(found) {
     trouble, h("div", { class: "stack tight watch-said" }, waiting, statement),
     h("div", { class: "watch" },
       h("section", { class: "stack" }, h("h2", {}, "Where it commits"), h("figure", {}, picture, h("figcaption", {}, drawn ? "Diamond: now. Circles: tried before, the first ones faint. Star: V*. Small dots: the agent’s forecasts." : "Bars: what is committed to now. Ticks: V*."))),
-      h("section", { class: "stack" }, h("div", { class: "stack tight" }, h("h2", {}, "Earned per round"), earned.box, h("p", { class: "hint" }, "Thin: by stretches. Dash-dot: V* and what the forecasts’ error allows beyond it. Dotted: a principal who is told the agent’s payoffs, on the same seed.")), answersPart, errorsPart),
+      h("section", { class: "stack" }, h("div", { class: "stack tight" }, h("h2", {}, "Earned per round"), earned.box, earnedHint), answersPart, errorsPart),
       h("section", { class: "stack tight log-part" }, h("h2", {}, "What happened"), log)),
   ];
   nodes.shown = () => { draw(); if (found.run) wake(); };
