@@ -49,6 +49,7 @@ export async function campaignView(file) {
     } catch (error) { complain(error); throw error; }
   }
   async function done(told, undoable = true) {
+    root.querySelector(".advice")?.setAttribute("aria-busy", "true");
     say(told.words, 0);
     toast(told.words, undoable ? () => act("undo", {}, false).catch(() => {}) : null);
     await load(false);

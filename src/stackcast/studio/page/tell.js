@@ -2,10 +2,11 @@
 import { h, replace, segmented, answerMark, ownMark, list } from "./dom.js";
 import { api, at, choose } from "./api.js";
 
+let usual = "counts"; // how the person told last
 /** The form that tells what the other side did; with an entry, what that entry should have said. */
 export function tellForm(c, { dayName, days: due, done, entry = null }) {
   const names = { principal: c.principal_actions, agent: c.agent_actions }, key = `telling ${c.file} ${c.advice?.entry ?? ""} ${entry?.entry ?? ""}`;
-  let how = "counts", counts = entry ? [...entry.answers] : names.agent.map(() => 0), missing = entry?.missing ?? 0, days = new Array(due).fill(-1), played = null;
+  let how = entry ? "counts" : usual, counts = entry ? [...entry.answers] : names.agent.map(() => 0), missing = entry?.missing ?? 0, days = new Array(due).fill(-1), played = null;
   try { const kept = JSON.parse(sessionStorage.getItem(key) ?? "null"); if (kept?.counts.length === counts.length && !entry) { counts = kept.counts; missing = kept.missing; } } catch { /* storage may be off */ }
   const keep = () => { try { sessionStorage.setItem(key, JSON.stringify({ counts, missing })); } catch { /* not kept */ } };
   const body = h("div", { class: "tell-body" }), sum = h("p", { class: "reserve", role: "status" }), trouble = h("div", { "aria-live": "polite" });
@@ -46,7 +47,7 @@ export function tellForm(c, { dayName, days: due, done, entry = null }) {
       done(told);
     } catch (error) { complain(error); }
   } },
-  h("div", { class: "row" }, h("h2", {}, entry ? `What entry ${entry.entry} should have said` : "Tell what happened"), entry ? null : h("span", { class: "push" }, segmented("how", { counts: "Counts", days: "By day", file: "File" }, how, (v) => { how = v; show(); }, "How to tell"))),
+  h("div", { class: "row" }, h("h2", {}, entry ? `What entry ${entry.entry} should have said` : "Tell what happened"), entry ? null : h("span", { class: "push" }, segmented("how", { counts: "Counts", days: "By day", file: "File" }, how, (v) => { how = usual = v; show(); }, "How to tell"))),
   body, sum,
   h("details", { class: "small" }, h("summary", {}, "Something else was played than asked"), h("p", { class: "soft measure" }, "Say what, in per cent: those rounds are recorded as they were, and the advice stays open."), h("div", { class: "mix" }, names.principal.map((n, x) => [h("span", {}, n), h("span", { class: "amount" }, shares[x], "%")]))),
   trouble, h("div", { class: "row tight" }, send));
