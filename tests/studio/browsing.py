@@ -51,7 +51,9 @@ def browser() -> Iterator[Any]:
 class Person:
     """One who looks at a studio in a window of a browser."""
 
-    def __init__(self, chromium: Any, port: int, width: int = 1600, theme: str = "light") -> None:
+    def __init__(
+        self, chromium: Any, port: int, width: int = 1600, theme: str = "light", **more: Any
+    ) -> None:
         self.port, self.foreign, self.requests = port, [], []  # type: ignore[var-annotated]
         self.troubles: list[str] = []
         self.context = chromium.new_context(
@@ -59,6 +61,7 @@ class Person:
             color_scheme=theme,
             reduced_motion="reduce",
             accept_downloads=True,
+            **more,
         )
         self.context.set_default_timeout(30_000)
         self.context.on("request", self._asked)
@@ -96,8 +99,10 @@ class Person:
             )
         page.wait_for_function(
             "view => decodeURIComponent(location.hash) === '#' + decodeURIComponent(view)"
-            " && document.querySelector('main h1:not([data-old])') && !document.querySelector('main > progress')",
+            " && document.querySelector('main h1:not([data-old])')"
+            " && !document.querySelector('main > progress')",
             arg=view,
+            timeout=PATIENCE,
         )
         return page
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from browsing import PATIENCE, Person, browser, person
+from browsing import PATIENCE, VIEWS, Person, browser, person
 from serving import TOKEN, Served, served
 
 import stackcast as sc
 from stackcast.campaigns import Campaign
+from stackcast.studio.games import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -568,6 +570,98 @@ def test_reports_open_without_running_anything(visitor: Person, studio: Served) 
     page.frame_locator("iframe").get_by_role("heading", name="Evil").wait_for()
     assert "taken" not in page.title()
     visitor.troubles.clear()  # Chromium says that the script was blocked
+
+
+# What holds on every view -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the script of axe-core, fetched by npm for this run alone."""
+    npm, place = shutil.which("npm"), tmp_path_factory.mktemp("axe")
+    if npm is None:
+        pytest.skip("no npm here to fetch axe-core")
+    options = ["--no-audit", "--no-fund", "--ignore-scripts", "--silent", "--prefix", str(place)]
+    got = subprocess.run([npm, "install", *options, "axe-core@4.10.3"], capture_output=True)
+    script = place / "node_modules" / "axe-core" / "axe.min.js"
+    if got.returncode or not script.exists():
+        pytest.skip("npm could not fetch axe-core")
+    return script.read_text()
+
+
+def test_no_view_has_a_violation_of_accessibility(
+    studio: Served, chromium: Any, axe: str, tmp_path: Path
+) -> None:
+    game = table_of(sc.load_game("inspection", sc.FiniteGame)).model_dump()
+    studio.post("/api/campaigns", {"file": "mine.db", "table": game, "horizon": 300})
+    studio.get("/api/campaigns/mine.db?ask=1")
+    studio.post("/api/campaigns/mine.db/tell", {"counts": {"comply": 2, "cut corners": 1}})
+    studio.get("/api/campaigns/mine.db?ask=1")
+    play = {"origin": "catalogue", "game": "inspection", "principal": "UniformExplore"}
+    watched = studio.post("/api/plays", {**play, "mode": "watch", "rounds": 400})["name"]
+    seats = [
+        studio.post("/api/plays", {**play, "mode": mode, "rounds": 40})["name"]
+        for mode in ("principal", "agent")
+    ]
+    rows = "".join(f"{0.2 + 0.1 * (t % 5)},{int(t % 3 == 0)}\n" for t in range(200))
+    studio.upload("/api/upload/forecasts", "rain.csv", f"forecast,outcome\n{rows}".encode())
+    path = f"/api/plays/{watched}"
+    until(lambda: studio.get(path)["info"]["state"] == "kept", PATIENCE / 1000)
+    views = [
+        *VIEWS,
+        *(f"/play/{name}" for name in (watched, *seats)),
+        "/campaigns/mine.db",
+        "/forecasts/rain.csv?threshold=0.5",
+        f"/reports/{watched}/report.html",
+    ]
+    serious = """async () => (await axe.run(document, { iframes: false })).violations
+        .filter(v => ["serious", "critical"].includes(v.impact))
+        .map(v => `${v.id}: ${v.nodes[0].html.slice(0, 200)}`)"""
+    found = []
+    for theme, width in (("light", 1600), ("dark", 400)):
+        options = {"theme": theme, "width": width, "bypass_csp": True}
+        with person(chromium, studio.port, **options) as visitor:
+            for view in views:
+                page = visitor.go(view)
+                page.wait_for_timeout(500)
+                page.evaluate(axe)
+                found += [(theme, view, trouble) for trouble in page.evaluate(serious)]
+    assert not found, found
+
+
+@pytest.mark.parametrize("width", [400, 800, 1920])
+def test_nothing_overflows_and_no_layout_jumps(studio: Served, chromium: Any, width: int) -> None:
+    watch = """() => { window.moved = 0; new PerformanceObserver((list) => {
+        for (const e of list.getEntries()) if (!e.hadRecentInput) window.moved += e.value;
+        }).observe({ type: "layout-shift", buffered: false }); }"""
+    with person(chromium, studio.port, width=width, theme="dark") as visitor:
+        for view in VIEWS:
+            page = visitor.go(view)
+            page.evaluate(watch)
+            page.wait_for_timeout(600)
+            over = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert page.evaluate(over) <= 0, view
+            assert page.evaluate("window.moved") < 0.1, view  # "good" by Core Web Vitals
+
+
+def test_the_keyboard_is_enough(visitor: Person) -> None:
+    page = visitor.go("/games")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == "inspection":
+            break
+    page.keyboard.press("Enter")
+    page.get_by_label("Your payoff, announced visit and comply").wait_for()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.getAttribute('role')") == "slider":
+            break
+    before = page.locator("#mine").inner_text()
+    page.keyboard.press("Home")
+    assert page.locator("#mine").inner_text() == "0.825" != before
+    assert page.evaluate("getComputedStyle(document.activeElement.querySelector('.focus')).stroke")
 
 
 # The house rules --------------------------------------------------------------------------------

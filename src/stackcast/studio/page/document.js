@@ -36,6 +36,14 @@ export class GameDocument {
     this.check(true);
     say(words, 0);
   }
+  /** Show what the game led to when it was opened, before anything is drawn. */
+  async begin(see) {
+    const turn = ++this.turn;
+    this.told(see instanceof Error ? { error: see } : { see });
+    if (see instanceof Error) return;
+    const worth = await api.post("worth", { table: copy(this.table) }).catch(() => null);
+    if (worth && turn === this.turn) this.told({ worth });
+  }
   /** Ask the server what the game leads to; the last question counts. */
   check(keep = false, delay = keep ? 120 : 0) {
     const turn = ++this.turn;

@@ -25,7 +25,8 @@ function continuousView(card) {
 }
 
 /** What finite and security games share: title, story, saving, undo, export. */
-function shell(opened, body) {
+async function shell(opened, body) {
+  const seen = await api.post("see", { table: opened.table }).catch((error) => error);
   const hint = h("p", { class: "small soft" }), error = h("p", { class: "notice bad small", role: "alert", hidden: true }), where = h("span", { class: "soft" }), news = h("div", { "aria-live": "polite" });
   const part = {};
   const doc = new GameDocument(opened, (told) => {
@@ -58,7 +59,7 @@ function shell(opened, body) {
     location.hash = "#/games";
     setTimeout(() => toast(`Deleted ${doc.name}.`, () => api.post("games", { table }).then((s) => { location.hash = `#/game/${at("folder", s.name)}`; })), 400);
   } }, "Delete this game");
-  describe(); part.draw(); doc.check();
+  describe(); part.draw(); doc.begin(seen);
   const view = [
     h("div", { class: "head" }, h("p", { class: "crumb" }, h("a", { href: "#/games" }, "Games")),
       h("div", { class: "row" }, h("h1", { class: "sr" }, doc.table.name || doc.name), title, where, h("span", { class: "push row tight" }, menu, finite ? go("campaigns") : null, playIt)),

@@ -29,7 +29,8 @@ export async function forecastsView(file, query) {
 
 async function oneFile(file, query) {
   let threshold = Number(query.get("threshold") ?? 0.5), which = "before", data = null, asked = null;
-  const verdict = h("p", { class: "lead", id: "verdict" }), under = h("p", { class: "measure" }), pictures = h("div", { class: "two uneven" }), table = h("div", { class: "scroll narrow" }), trouble = h("div", { "aria-live": "polite" }), waiting = h("div", { class: "stack measure", hidden: true }, h("progress", { "aria-label": "Looking at all intervals" }), h("div", { class: "row tight" }, h("span", { class: "soft" }, `Looking at all intervals of ${file}…`), h("button", { type: "button", class: "quiet", onclick: () => asked?.abort() }, "Stop")));
+  const verdict = h("p", { class: "lead", id: "verdict" }), under = h("p", { class: "measure" }), pictures = h("div", { class: "two uneven" }), table = h("div", { class: "scroll narrow" }), trouble = h("div", { "aria-live": "polite" }), waiting = h("div", { class: "stack measure off" }, h("progress", { "aria-label": "Looking at all intervals" }), h("div", { class: "row tight" }, h("span", { class: "soft" }, `Looking at all intervals of ${file}…`), h("button", { type: "button", class: "quiet", onclick: () => asked?.abort() }, "Stop")));
+  const intervals = h("section", { class: "rule stack tight", hidden: true }, h("h2", {}, "The worst interval of every length"), table);
   const where = h("span", { class: "soft" }), chooser = h("span"), download = h("button", { type: "button", class: "primary", disabled: true, onclick: async () => { try { toast(`Saved ${await keep(`forecasts/${at(file)}/corrected?threshold=${threshold}`, null, "corrected.csv")}.`); } catch (e) { replace(trouble, h("p", { class: "notice bad", role: "alert" }, e.message)); } } }, "Download the corrected column");
   const input = h("input", { type: "text", class: "number", size: 5, inputmode: "decimal", value: String(threshold), "aria-label": "Threshold of the decision", onchange: () => { threshold = input.value.trim().replace(",", "."); load(); } });
   function show() {
@@ -43,22 +44,23 @@ async function oneFile(file, query) {
     ] : h("p", { class: "soft" }, "Pictures are drawn for yes/no events; the table below holds for any number of outcomes."));
     replace(table, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, ["Rounds", "Worst error", "Rate"].map((t) => h("th", { class: "n", scope: "col" }, t)), h("th", { scope: "col" }, "Verdict"), data.after ? h("th", { class: "n", scope: "col" }, "Corrected") : null)),
       h("tbody", {}, data.before.lengths.map((l, i) => h("tr", {}, h("td", { class: "n" }, whole(l.length)), h("td", { class: "n" }, number(l.error)), h("td", { class: "n" }, number(l.rate)), h("td", {}, l.error > l.rate ? h("strong", {}, "exceeds") : "within"), data.after ? h("td", { class: "n" }, number(data.after.lengths[i].error)) : null)))));
+    intervals.hidden = false;
     where.textContent = `${data.file}, ${whole(data.rows)} rounds`;
     download.disabled = !data.after;
     replace(chooser, data.after ? ["and show ", segmented("which", { before: "as they are", after: "corrected" }, which, (v) => { which = v; show(); }, "Which forecasts")] : "");
   }
   async function load() {
     asked?.abort(); asked = new AbortController();
-    const mine = asked, late = setTimeout(() => { waiting.hidden = false; }, 300);
+    const mine = asked, late = setTimeout(() => { waiting.classList.remove("off"); }, 300);
     replace(trouble);
     try { data = await api.get(`forecasts/${at(file)}?threshold=${encodeURIComponent(threshold)}`, mine.signal); history.replaceState(null, "", `#/forecasts/${at(file)}?threshold=${threshold}`); show(); } catch (error) { if (mine === asked) replace(trouble, h("p", { class: "notice bad", role: "alert" }, error.name === "AbortError" ? "Stopped." : error.message)); }
-    clearTimeout(late); if (mine === asked) waiting.hidden = true;
+    clearTimeout(late); if (mine === asked) waiting.classList.add("off");
   }
   const view = [
     h("div", { class: "head" }, h("p", { class: "crumb" }, h("a", { href: "#/forecasts" }, "Forecasts")), h("div", { class: "row" }, h("h1", {}, file), where, h("span", { class: "push row tight" }, h("a", { class: "button", href: "#/forecasts" }, "Another file…"), download))),
     h("div", { class: "sentence judged" }, "Judge by the decision at", input, chooser), trouble, waiting,
     h("div", { class: "stack tight verdict-room" }, verdict, under), pictures,
-    h("section", { class: "rule stack tight" }, h("h2", {}, "The worst interval of every length"), table),
+    intervals,
   ];
   view.shown = load;
   view.stop = () => asked?.abort();
