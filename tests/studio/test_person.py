@@ -492,12 +492,13 @@ def test_a_kill_loses_nothing_that_was_told_or_played(chromium: Any, tmp_path: P
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=20)
     record = sc.Transcript.load(root / "inspection-0" / "transcript.parquet")
+    game: Any = record.game
     build = sc.protocol.build
     pair = (
-        build("principal", "UniformExplore", record.game, horizon=4000),
-        build("agent", "Calibrated", record.game),
+        build("principal", "UniformExplore", game, horizon=4000),
+        build("agent", "Calibrated", game),
     )
-    assert record == sc.play(*pair, 4000, record.game)
+    assert record == sc.play(*pair, 4000, game)
 
 
 # 5. Forecasts, 6. reports -----------------------------------------------------------------------
