@@ -1,5 +1,6 @@
 """``stackcast sweep`` and ``stackcast tournament``: many plays."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,6 +31,14 @@ Part = Annotated[
     str | None,
     typer.Option("--part", metavar="I/N", help="Only part I of N, for the jobs of an array."),
 ]
+Horizons = Annotated[
+    str | None,
+    typer.Option(
+        "--horizons",
+        metavar="T,T,…",
+        help="Lengths in place of the file's; the report says how regret grows with them.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
 
@@ -42,6 +51,7 @@ def sweep(
     dry_run: DryRun = False,
     retry_failed: Retry = False,
     part: Part = None,
+    horizons: Horizons = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -59,6 +69,8 @@ def sweep(
         stackcast sweep compare.toml --scheduler tcp://10.0.0.1:8786
 
         stackcast sweep compare.toml --out results --part 3/16
+
+        stackcast sweep compare.toml --horizons 1000,3000,10000,30000
     """
     from stackcast._validation import InputError
 
@@ -68,9 +80,21 @@ def sweep(
         expected = "joblib and Polars (pip install 'stackcast[sweeps]')"
         raise InputError("sweep", expected, f"no {error.name}") from None
     specification = read_specification(spec)
+    if horizons is not None:
+        specification = replace(specification, rounds=_horizons(horizons))
     folder = out or Path(f"{spec.stem}-results")
     run = (specification, folder, workers, scheduler, dry_run, retry_failed, as_json, quiet)
     _run(*run, part=_part(part))
+
+
+def _horizons(given: str) -> tuple[int, ...]:
+    from stackcast._validation import InputError, shown
+
+    found = {int(word) for word in given.split(",") if word.strip().isdecimal() and len(word) < 19}
+    if len(found) != len(given.split(",")) or len(found) < 2 or min(found) < 1:
+        expected = "at least two different lengths, such as 1000,10000,100000"
+        raise InputError("--horizons", expected, shown(given))
+    return tuple(sorted(found))
 
 
 def _part(given: str | None) -> tuple[int, int] | None:
@@ -161,6 +185,9 @@ def _run(
                 "folder": str(folder),
                 "report": str(report),
                 "ranking": sweeps.ranking(rows).fill_nan(None).to_dicts(),
+                "growth": sweeps.growth(rows).fill_nan(None).to_dicts()
+                if rows["rounds"].n_unique() > 1
+                else [],
             }
         )
     elif not quiet:

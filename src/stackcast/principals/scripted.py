@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import abstractmethod
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
     from stackcast._validation import FloatArray
     from stackcast.games import Game, PrincipalView
+
+
+#: The first block of an :class:`Oracle` ends here.
+_FIRST_END = 32
 
 
 @dataclass(eq=False, repr=False)
@@ -201,15 +206,20 @@ def _accepted(view: PrincipalView, field: str, strategy: npt.ArrayLike) -> Float
     return view.space.check(field, strategy)
 
 
-class Oracle(Fixed):
+@dataclass(eq=False, repr=False, init=False)
+class Oracle(Principal):
     """Knows the whole game and commits to a robust optimum from the first round on.
+
+    Agents learn: the longer they have watched, the closer to the edge of a region they can be
+    trusted. So by default the margin shrinks, min(0.15, 0.3·t^(−1/3)) in blocks that end at rounds
+    t = 32, 64, 128, …; where no commitment has it, 0.7 times that, and so forth.
 
     Parameters
     ----------
     game : Game
         The whole game, the agent's payoffs included.
-    margin : float
-        The distance to keep to other regions.
+    margin : float, optional
+        The distance to keep to other regions, if it shall always be the same.
 
     Examples
     --------
@@ -217,23 +227,50 @@ class Oracle(Fixed):
     >>> game = sc.FiniteGame([[1, 3], [0, 2]], [[1, 0], [0, 1]])
     >>> Oracle(game, margin=0.1).commit().strategy.round(3)
     array([0.429, 0.571])
+    >>> first = Oracle(game).commit()
+    >>> first.strategy.round(3), first.rounds
+    (array([0.433, 0.567]), 32)
     """
 
-    def __init__(self, game: Game, margin: float = 0.003) -> None:
-        self._solution = solve(game, margin=margin)
-        self._margin = margin
-        super().__init__(game.principal_view, self._solution.strategy)
+    _played: int = field(default=0, init=False)
+
+    def __init__(self, game: Game, margin: float | None = None) -> None:
+        super().__init__(game.principal_view)
+        self._game, self._margin, self._end = game, margin, 0
+        self._solution = self._solved(_FIRST_END) if margin is None else solve(game, margin=margin)
+
+    def _solved(self, end: int) -> Any:
+        self._end = end
+        margin = min(0.15, 0.3 * end ** (-1 / 3))
+        while margin > 1e-9:
+            with suppress(InputError):
+                return solve(self._game, margin=margin)
+            margin *= 0.7
+        return solve(self._game)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The margin and the strategy."""
+        """The name, the seed and the margin."""
         return {**super().settings, "margin": self._margin}
 
     @property
     def result(self) -> Recommendation:
-        """The optimum that it knows."""
+        """The optimum that it holds."""
         s = self._solution
         return Recommendation(s.strategy, s.response, s.value, s.margin, s.value)
+
+    def commit(self) -> Block:
+        """Return the optimum for the coming rounds."""
+        if self._margin is not None:
+            return Block(self._solution.strategy, UNTIL_THE_END - self._played, "commit")
+        end = max(_FIRST_END, 1 << int(self._played).bit_length())
+        if end != self._end:
+            self._solution = self._solved(end)
+        return Block(self._solution.strategy, end - self._played, "commit")
+
+    def observe(self, responses: npt.NDArray[Any]) -> None:
+        """Count the rounds; the answers were known beforehand."""
+        self._played += len(responses)
 
 
 @dataclass(eq=False, repr=False)

@@ -24,6 +24,7 @@ from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, Field, dataclass, fields
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
@@ -371,7 +372,8 @@ class Registry:
         [project.entry-points."stackcast.agents"]
         Stubborn = "my_package:Stubborn"
 
-    ``"my.py:Stubborn"`` names a class in a file, which is run.
+    ``"my_module:Stubborn"`` names a class in a module that Python finds, ``"my.py:Stubborn"`` one
+    in a file, which is run; a class itself is taken too.
     """
 
     def __init__(
@@ -390,12 +392,14 @@ class Registry:
         own = {name for name, made in self._own.items() if kind is None or kind in made.plays}
         return sorted(own | others)
 
-    def find(self, name: str) -> type[Any]:
-        """Return the class of that name."""
+    def find(self, name: str | type[Any]) -> type[Any]:
+        """Return the class of that name, or the class itself."""
+        if isinstance(name, type):
+            return self._fitting(f"{name.__module__}:{name.__qualname__}", name)
         if name in self._own or name in self._earlier:
             return (self._own | self._earlier)[name]
-        if ".py:" in name:
-            return _class_of_file(name, self._role)
+        if ":" in name:
+            return self._fitting(name, getattr(_module_of(name), name.rpartition(":")[2], None))
         for entry in entry_points(group=self._group):
             if entry.name == name:
                 found = entry.load()
@@ -404,13 +408,25 @@ class Registry:
                 return found
         raise InputError(self._role, "one of " + ", ".join(self.names()), shown(name))
 
-    def origin(self, name: str) -> str:
+    def _fitting(self, name: str, made: Any) -> type[Any]:
+        base = Principal if self._role == "principal" else Agent
+        if not (isinstance(made, type) and issubclass(made, base)):
+            where = "file" if ".py:" in name else "module"
+            raise InputError(name, f"a class of {self._role}s in the {where}", shown(made))
+        return made
+
+    def origin(self, name: str | type[Any]) -> str:
         """Return who made the player: nothing for our own, a distribution and its version else.
 
-        A class of a file is told by the hash of the file.
+        A class of a file or a module is told by the hash of the file; one that was typed in, by
+        that of its compiled functions.
         """
-        if ".py:" in name:
-            return _hash_of_file(name.rpartition(":")[0])
+        if isinstance(name, type) or ":" in name:
+            if isinstance(name, str) and ".py:" in name:
+                return _hash_of_file(name.rpartition(":")[0])
+            made = self.find(name)
+            file = getattr(sys.modules.get(made.__module__), "__file__", None)
+            return _hash_of_file(file) if file else _hash_of_code(made)
         if name not in self._own:
             for entry in entry_points(group=self._group):
                 if entry.name == name and entry.dist is not None:
@@ -425,33 +441,54 @@ def _hash_of_file(path: str) -> str:
         raise InputError(path, "a file that can be read", str(error.strerror)) from None
 
 
-def _class_of_file(name: str, role: str) -> type[Any]:
-    """Return the class that ``file.py:Class`` names; a file runs once, and again once changed."""
-    path, _, wanted = name.rpartition(":")
-    module_name = f"stackcast_file_{_hash_of_file(path)}"
-    module = sys.modules.get(module_name)
-    if module is None:
-        spec = importlib.util.spec_from_file_location(module_name, path)
+def _hash_of_code(made: type[Any]) -> str:
+    """Return a hash of a class by what its functions do, wherever it was typed in."""
+
+    def told(code: CodeType) -> tuple[Any, ...]:
+        inner = [told(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+        return code.co_code, code.co_names, code.co_varnames, inner
+
+    said = []
+    for name, value in sorted(vars(made).items()):
+        function = getattr(value, "fget", getattr(value, "__func__", value))
+        if isinstance(function, FunctionType):
+            usual = function.__defaults__, function.__kwdefaults__
+            said.append((name, told(function.__code__), repr(usual)))
+    return hashlib.blake2b(repr(said).encode(), digest_size=8).hexdigest()
+
+
+def _module_of(name: str) -> Any:
+    """Return the module of ``module:Class``, or of ``file.py:Class``.
+
+    A file runs once, and again once changed.
+    """
+    path = name.rpartition(":")[0]
+    try:
+        if ".py:" not in name:
+            return importlib.import_module(path)
+        called = f"stackcast_file_{_hash_of_file(path)}"
+        if called in sys.modules:
+            return sys.modules[called]
+        spec = importlib.util.spec_from_file_location(called, path)
         assert spec is not None
         assert spec.loader is not None
-        module = sys.modules[module_name] = importlib.util.module_from_spec(spec)
+        module = sys.modules[called] = importlib.util.module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
-        except Exception as error:
-            del sys.modules[module_name]
-            raise InputError(
-                path, "a file that runs", f"{type(error).__name__}: {error}"
-            ) from error
-    made = getattr(module, wanted, None)
-    base = Principal if role == "principal" else Agent
-    if not (isinstance(made, type) and issubclass(made, base)):
-        raise InputError(name, f"a class of {role}s in the file", shown(made))
-    return made
+        except Exception:
+            del sys.modules[called]
+            raise
+    except InputError:
+        raise
+    except Exception as error:
+        expected = "a file that runs" if ".py:" in name else "a module that can be imported"
+        raise InputError(path, expected, f"{type(error).__name__}: {error}") from error
+    return module
 
 
 def build(
     role: Literal["agent", "principal"],
-    name: str,
+    name: str | type[Any],
     game: Game | ContinuousGame,
     *,
     horizon: int | None = None,
@@ -464,8 +501,9 @@ def build(
     ----------
     role : {"agent", "principal"}
         On which side it plays.
-    name : str
-        Its name; ``stackcast.agents.names()`` and ``stackcast.principals.names()`` list them.
+    name : str or class
+        Its name; ``stackcast.agents.names()`` and ``stackcast.principals.names()`` list them. One's
+        own is named ``"module:Class"`` or ``"file.py:Class"``, or given as the class.
     game : game
         The whole game. The player gets its side's view of it (`Oracle`, which is told, the game).
     horizon : int, optional
@@ -484,6 +522,7 @@ def build(
     """
     rooms: Any = importlib.import_module(f"stackcast.{role}s")
     made = rooms.find(name)
+    name = name if isinstance(name, str) else name.__name__
     chosen = dict(settings or {})
     takes = inspect.signature(made).parameters
     told = ("view", "game")

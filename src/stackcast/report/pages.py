@@ -23,6 +23,7 @@ from stackcast.report.series import (
     draw_classification,
     draw_curve,
     draw_curves,
+    draw_growth,
     draw_pairs,
     draw_path,
     draw_profile,
@@ -116,7 +117,8 @@ for (const head of document.querySelectorAll("th[data-sorts]")) {
 }
 </script>"""
 _PAIRS = (
-    "The mean regret of each principal against each agent: orange lost, purple earned more than V*."
+    "The mean regret of each principal against each agent (of several horizons at the longest): "
+    "orange lost, purple earned more than V*."
 )
 _CURVES = "Regret a round so far; bands hold 80% of the plays."
 #: Name and caption of the figures, in the order of the page; a report has those that fit.
@@ -540,11 +542,17 @@ def sweep_tables(rows: pl.DataFrame) -> list[Table]:
     from stackcast.report.terminal import table as shown
 
     means, principals, agents = pair_means(rows)
-    ranked = shown(
-        "Regret in units of the principal's payoff range",
-        (">", "principal", "mean regret>", "95% interval", "plays>"),
-        _ranking(rows),
-    )
+    ranked = [
+        shown(
+            f"Regret in units of the principal's payoff range, {rounds:,} rounds",
+            (">", "principal", "mean regret>", "95% interval", "plays>"),
+            ranks,
+        )
+        for rounds, ranks in _rankings(rows).items()
+    ]
+    if len(ranked) > 1:
+        grown = _GROWTH_HEADS[0], *(f"{head}>" for head in _GROWTH_HEADS[1:])
+        ranked.append(shown("Growth of regret with the horizon", grown, _growth(rows)))
     pairs = shown(
         "Mean regret against each agent",
         ("agent", *(f"{name}>" for name in principals)),
@@ -552,7 +560,7 @@ def sweep_tables(rows: pl.DataFrame) -> list[Table]:
     )
     for column in pairs.columns[1:]:
         column.overflow = "fold"
-    return [ranked, pairs]
+    return [*ranked, pairs]
 
 
 _CERTIFICATES = (
@@ -582,7 +590,13 @@ def write_sweep_report(folder: Path, rows: pl.DataFrame) -> Path:
         kinds = done.partition_by("kind", maintain_order=True) if "kind" in done.columns else [done]
         for one in kinds:
             on = f" on {one['kind'][0]} games" if len(kinds) > 1 else ""
-            parts += [element("h2", f"Ranking{on}"), table(columns, _ranking(one))]
+            for rounds, ranks in _rankings(one).items():
+                heading = f"Ranking{on}, {rounds:,} rounds"
+                parts += [element("h2", heading), table(columns, ranks)]
+            if one["rounds"].n_unique() > 1:
+                drawn = _svg_of(draw_growth(one), "growth" + on.replace(" ", "-"), _GROWN)
+                parts += [element("h2", f"Growth of regret{on}"), drawn]
+                parts.append(table(_GROWTH_HEADS, _growth(one)))
             pairs = _svg_of(draw_pairs(one), "pairs" + on.replace(" ", "-"), _PAIRS)
             parts += [element("h2", f"Every pair{on}"), pairs]
             if "curve_regret" in one.columns:
@@ -599,18 +613,37 @@ def write_sweep_report(folder: Path, rows: pl.DataFrame) -> Path:
     return write_files(folder, {"report.html": page("Sweep", parts)})[0]
 
 
-def _ranking(rows: pl.DataFrame) -> list[tuple[str, ...]]:
+def _rankings(rows: pl.DataFrame) -> dict[int, list[tuple[str, ...]]]:
+    """Return the lines of the ranking at each horizon."""
     from stackcast.sweeps import ranking
+
+    lines: dict[int, list[tuple[str, ...]]] = {}
+    for row in ranking(rows).iter_rows(named=True):
+        interval = f"{signed(row['low'])} to {signed(row['high'])}"
+        line = str(row["rank"]), row["principal"], signed(row["mean"]), interval
+        lines.setdefault(row["rounds"], []).append((*line, f"{row['plays']:,}"))
+    return lines
+
+
+_GROWTH_HEADS = ("principal", "regret grows like", "95% interval of the exponent", "meetings")
+_GROWN = (
+    "Mean regret a round against the horizon on logarithmic axes, with 95% intervals; dashed: what "
+    "falls like 1/√T. Regret in all grows like T to the exponent: 0.5 for √T, 1 if regret a round "
+    "stays."
+)
+
+
+def _growth(rows: pl.DataFrame) -> list[tuple[str, ...]]:
+    from stackcast.sweeps import growth
 
     return [
         (
-            str(row["rank"]),
             row["principal"],
-            signed(row["mean"]),
-            f"{signed(row['low'])} to {signed(row['high'])}",
-            f"{row['plays']:,}",
+            "–" if math.isnan(row["exponent"]) else f"T^{row['exponent']:.2f}",
+            "–" if math.isnan(row["low"]) else f"{row['low']:.2f} to {row['high']:.2f}",
+            f"{row['meetings']:,}",
         )
-        for row in ranking(rows).iter_rows(named=True)
+        for row in growth(rows).iter_rows(named=True)
     ]
 
 
@@ -634,12 +667,9 @@ def _certificates(rows: pl.DataFrame) -> list[tuple[str, ...]]:
 
 
 def _by_pair(rows: pl.DataFrame) -> str:
-    import polars as pl
+    from stackcast.sweeps import scaled, summary
 
-    from stackcast.sweeps import summary
-
-    scaled = rows.with_columns(regret=pl.col("regret") / pl.col("scale"))
-    found = summary(scaled, ["game", "principal", "agent", "rounds"])
+    found = summary(scaled(rows), ["game", "principal", "agent", "rounds"])
     lines = [
         (
             row["game"],

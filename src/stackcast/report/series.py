@@ -603,20 +603,60 @@ def draw_curves(rows: pl.DataFrame) -> Any:
         ax.set_title(short_name(agent), fontsize=10)
         ax.spines[["top", "right"]].set_visible(False)
     drawn.supxlabel("rounds", fontsize=10)
-    drawn.supylabel("regret a round so far; bands hold 80% of the plays", fontsize=10)
+    drawn.supylabel("regret a round", fontsize=10)
     handles, labels = axes.flat[0].get_legend_handles_labels()
     drawn.legend(handles, labels, loc="outside upper left", ncols=4, frameon=False, fontsize=9)
     return drawn
 
 
-def pair_means(rows: pl.DataFrame) -> tuple[dict[tuple[str, str], float], list[str], list[str]]:
-    """Return the mean regret of each pair, the principals by rank, and the agents."""
+def draw_growth(rows: pl.DataFrame) -> Any:
+    """Return mean regret a round against the horizon on log axes, a line for each principal."""
     import polars as pl
 
-    from stackcast.sweeps import ranking, summary
+    from stackcast.sweeps import growth, scaled, summary
 
-    scaled = rows.with_columns(regret=pl.col("regret") / pl.col("scale"))
-    found = summary(scaled, ["principal", "agent"])
+    pyplot = load_pyplot()
+    drawn, ax = pyplot.subplots(figsize=(7.2, 4.4), layout="constrained")
+    found = summary(scaled(rows), ["principal", "rounds"]).sort("rounds")
+    tops = []
+    for i, row in enumerate(growth(rows).iter_rows(named=True)):
+        one = found.filter(pl.col("principal") == row["principal"], pl.col("mean") > 0)
+        if one.is_empty():
+            continue
+        x, y = one["rounds"].to_numpy(), one["mean"].to_numpy()
+        low = np.fmax(one["low"].to_numpy(), y / 1e3)
+        grown = "" if math.isnan(row["exponent"]) else f", T^{row['exponent']:.2f}"
+        ax.errorbar(
+            x * 1.02**i,
+            y,
+            yerr=np.nan_to_num([y - low, one["high"].to_numpy() - y]).clip(0),
+            color=COLOURS[(5 + i) % len(COLOURS)],
+            marker=MARKERS[i % len(MARKERS)],
+            linewidth=2,
+            elinewidth=1,
+            label=short_name(row["principal"]) + grown,
+        )
+        tops.append(y.min())
+    ends = np.array([found["rounds"].min(), found["rounds"].max()], dtype=np.float64)
+    if tops:
+        ax.plot(ends, min(tops) * np.sqrt(ends[-1] / ends), "--", color="0.6", label="1/√T")
+    ax.set(xscale="log", yscale="log", xlabel="horizon T (rounds)", ylabel="mean regret a round")
+    plain_axes(ax)
+    ax.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return drawn
+
+
+def pair_means(rows: pl.DataFrame) -> tuple[dict[tuple[str, str], float], list[str], list[str]]:
+    """Return the mean regret of each pair, the principals by rank, and the agents.
+
+    Of several horizons the longest counts.
+    """
+    import polars as pl
+
+    from stackcast.sweeps import ranking, scaled, summary
+
+    rows = rows.filter(pl.col("rounds") == pl.col("rounds").max())
+    found = summary(scaled(rows), ["principal", "agent"])
     order = ranking(rows)["principal"].to_list()
     agents = sorted(found["agent"].unique())
     means = dict.fromkeys(((p, a) for p in order for a in agents), math.nan)

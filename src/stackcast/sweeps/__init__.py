@@ -9,8 +9,10 @@ from stackcast.sweeps.specification import Specification, read_specification
 from stackcast.sweeps.store import (
     Store,
     failures,
+    growth,
     load,
     ranking,
+    scaled,
     summary,
     tournament_specification,
 )
@@ -21,9 +23,11 @@ __all__ = [
     "Store",
     "estimate",
     "failures",
+    "growth",
     "load",
     "ranking",
     "read_specification",
+    "scaled",
     "summary",
     "sweep",
     "tournament_specification",

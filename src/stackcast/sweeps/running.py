@@ -188,7 +188,7 @@ def sweep(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     standing = sweep(spec, folder, workers=1)
     ...     rows = load(folder)
-    >>> standing.done, rows.shape[0], rows["regret"].max() < 0.02
+    >>> standing.done, rows.shape[0], rows["regret"].max() < 0.05
     (4, 4, True)
     """
     if workers is not None:

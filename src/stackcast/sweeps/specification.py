@@ -21,6 +21,9 @@
     name = "CommitmentLearner"
     settings = { margin = 0.02 }
 
+    [[principals]]
+    name = "my_module:MyPrincipal" # a class of one's own, in a module that Python finds
+
     [[agents]]
     name = "Calibrated"
 """
@@ -40,7 +43,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from stackcast import agents, principals
 from stackcast._files import from_toml, read_text
 from stackcast._validation import InputError, inside, one_of, shown, table_of, text
-from stackcast.games import GENERATORS, ContinuousGame, load_game
+from stackcast.games import GENERATORS, ContinuousGame, FiniteGame, SecurityGame, load_game
 from stackcast.protocol import build, kind_of
 
 if TYPE_CHECKING:
@@ -73,28 +76,30 @@ _LEVELS = 20
 
 @dataclass(frozen=True)
 class Player:
-    """A player by the name that its registry knows, with settings of its own."""
+    """A player by the name that its registry knows, or by its class, with settings of its own."""
 
     role: Literal["agent", "principal"]
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    made: type[Any] | None = None
 
     @property
     def label(self) -> str:
-        """The name, with the settings that were given; of a file's class the class's name."""
+        """The name, with the settings that were given; of one's own class the class's name."""
         given = ", ".join(f"{key}={json.dumps(value)}" for key, value in self.settings.items())
-        name = self.name.rpartition(":")[2] if ".py:" in self.name else self.name
+        name = self.name.rpartition(":")[2]
         return f"{name}({given})" if given else name
 
     def plays(self, game: Game) -> bool:
         """Tell whether the player takes part in games of this kind."""
         rooms: Any = {"agent": agents, "principal": principals}
-        return kind_of(game) in rooms[self.role].find(self.name).plays
+        return kind_of(game) in rooms[self.role].find(self.made or self.name).plays
 
     def build(self, game: Game, rounds: int, seed: int) -> Any:
         """Return the player of a game."""
         settings = self.settings
-        return build(self.role, self.name, game, horizon=rounds, seed=seed, settings=settings)
+        made = self.made or self.name
+        return build(self.role, made, game, horizon=rounds, seed=seed, settings=settings)
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,10 @@ class Play:
             "rounds": self.rounds,
             "seed": self.seed,
             "metrics": sorted(self.metrics),
-            "by": [principals.origin(self.principal.name), agents.origin(self.agent.name)],
+            "by": [
+                principals.origin(self.principal.made or self.principal.name),
+                agents.origin(self.agent.made or self.agent.name),
+            ],
             "algorithms": algorithms(),
         }
         digest = hashlib.blake2b(json.dumps(decides, sort_keys=True).encode(), digest_size=16)
@@ -140,7 +148,8 @@ def algorithms() -> str:
 class Specification:
     """Games, players, lengths and seeds; every combination is a play, if its players play the game.
 
-    Read one with :func:`read_specification`, or build it from a table with :meth:`of`.
+    Read one with :func:`read_specification`, or build it from a table with :meth:`of`, in which
+    games may be games and players classes.
 
     Examples
     --------
@@ -252,13 +261,16 @@ def _players(
 ) -> tuple[Player, ...]:
     players: dict[str, Player] = {}
     for place, entry in _entries(table, room):
-        given = table_of(place, entry, ["name"], ["settings"])
-        name = text(f"{place}, name", given["name"])
+        given = {"name": entry} if isinstance(entry, type) else entry
+        given = table_of(place, given, ["name"], ["settings"])
+        made = given["name"] if isinstance(given["name"], type) else None
+        named = given["name"] if made is None else f"{made.__module__}:{made.__qualname__}"
+        name = text(f"{place}, name", named)
         settings = given.get("settings", {})
         _check_plain(f"{place}, settings", settings, 0)
         if not isinstance(settings, dict):
             raise InputError(f"{place}, settings", "a table", shown(settings))
-        player = Player(role, name, settings)
+        player = Player(role, name, settings, made)
         if player.label in players:
             raise InputError(place, "a player that is not listed before", shown(player.label))
         players[player.label] = player
@@ -282,6 +294,9 @@ def _check_plain(place: str, value: object, level: int) -> None:
 
 
 def _games(place: str, entry: object, folder: Path) -> Iterator[Game]:
+    if isinstance(entry, FiniteGame | SecurityGame):
+        yield entry
+        return
     if not isinstance(entry, dict):
         raise InputError(place, "a table with name, file or generator", shown(entry))
     kinds = [kind for kind in ("name", "file", "generator") if kind in entry]

@@ -18,8 +18,12 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from stackcast import agents, principals
 from stackcast._files import reason, write_whole
+from stackcast._frames import library
+from stackcast._random import stream
 from stackcast._validation import InputError
 from stackcast.games import list_games
 from stackcast.sweeps.specification import Specification
@@ -142,13 +146,7 @@ def failures(rows: pl.DataFrame) -> Iterable[tuple[str, str]]:
 
 
 def _polars() -> Any:
-    try:
-        import polars
-    except ImportError:
-        raise InputError(
-            "sweeps", "Polars (pip install 'stackcast[sweeps]')", "no Polars"
-        ) from None
-    return polars
+    return library("polars", "sweeps", "sweeps")
 
 
 #: Principals that play what they are given, and no tournament.
@@ -229,7 +227,7 @@ def summary(rows: pl.DataFrame, by: Sequence[str], column: str = "regret") -> pl
 
 
 def ranking(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the principals by mean regret, the best first.
+    """Return the principals by mean regret with its 95% interval, the best first, by horizon.
 
     Regret is divided by the range of the principal's payoffs, so that games of different units
     weigh alike.
@@ -237,12 +235,67 @@ def ranking(rows: pl.DataFrame) -> pl.DataFrame:
     Examples
     --------
     >>> import polars as pl
-    >>> table = {"principal": ["a", "b"], "regret": [3.0, 0.2], "scale": [10.0, 1.0], "error": None}
-    >>> ranking(pl.DataFrame(table)).select("rank", "principal", "mean").rows()
+    >>> table = {"principal": ["a", "b"], "rounds": 9, "regret": [3.0, 0.2], "scale": [10.0, 1.0]}
+    >>> ranking(pl.DataFrame({**table, "error": None})).select("rank", "principal", "mean").rows()
     [(1, 'b', 0.2), (2, 'a', 0.3)]
     """
     import polars as pl
 
-    scaled = rows.with_columns(regret=pl.col("regret") / pl.col("scale"))
-    table = summary(scaled, ["principal"]).sort("mean", "principal")
-    return table.with_columns(rank=pl.int_range(1, pl.len() + 1)).select("rank", *table.columns)
+    table = summary(scaled(rows), ["rounds", "principal"]).sort("rounds", "mean", "principal")
+    ranks = pl.int_range(1, pl.len() + 1).over("rounds")
+    return table.with_columns(rank=ranks).select("rounds", "rank", *table.columns[1:])
+
+
+def scaled(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with regret in units of the range of the principal's payoffs."""
+    import polars as pl
+
+    return rows.with_columns(regret=pl.col("regret") / pl.col("scale"))
+
+
+#: Resamples of an interval of :func:`growth`.
+_RESAMPLES = 1000
+
+
+def growth(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return how each principal's regret in all grows with the horizon T: like T^exponent.
+
+    The exponent is the slope of ln(T·mean regret) against ln T, by least squares over the horizons;
+    0.5 is the growth of √T, 1 that of a regret a round which stays. Its 95% interval is the
+    bootstrap's over what a principal meets (game, agent and seed, all horizons together). It is NaN
+    where a mean regret is not above 0.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = {"rounds": [100, 400, 1600], "regret": [0.3, 0.15, 0.075], "scale": 1.0, "seed": 0}
+    >>> table |= {"game": "g", "principal": "p", "agent": "a", "error": None}
+    >>> growth(pl.DataFrame(table))["exponent"].round(6).to_list()
+    [0.5]
+    """
+    import polars as pl
+
+    known = scaled(rows.filter(pl.col("error").is_null()))
+    horizons = sorted(known["rounds"].unique())
+    if len(horizons) < 2:
+        raise InputError("rounds", "plays of at least two lengths", f"{len(horizons)}")
+    x = np.log(horizons)
+    lever = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+    found = []
+    for name in sorted(known["principal"].unique()):
+        table = known.filter(pl.col("principal") == name).pivot(
+            "rounds", index=["game", "agent", "seed"], values="regret", aggregate_function="mean"
+        )
+        units = table.select(map(str, horizons)).drop_nulls().to_numpy()
+        if not len(units):
+            continue
+        rng = stream(0, "growth", name)
+        chosen = rng.integers(len(units), size=(_RESAMPLES, len(units)))
+        means = np.vstack([units.mean(axis=0), units[chosen].mean(axis=1)])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            slopes = np.where((means > 0).all(axis=1), 1 + np.log(means) @ lever, np.nan)
+        certain = len(units) > 1 and np.isfinite(slopes).all()
+        low, high = np.percentile(slopes[1:], [2.5, 97.5]) if certain else (math.nan, math.nan)
+        found.append((name, float(slopes[0]), float(low), float(high), len(units)))
+    columns = ["principal", "exponent", "low", "high", "meetings"]
+    return pl.DataFrame(found, schema=columns, orient="row").sort("exponent", "principal")
