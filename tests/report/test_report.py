@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import re
 import shutil
 import subprocess
@@ -222,3 +223,38 @@ def test_a_browser_opens_the_report_without_complaint(tmp_path: Path) -> None:
     # What the test looks for would be seen.
     (tmp_path / "bad.html").write_text("<script>console.error('broken')</script>")
     assert browsed(tmp_path / "bad.html", tmp_path / "profile")[1]
+
+
+def test_claims_are_a_table_of_eighty_columns_that_says_how_tight_bounds_are() -> None:
+    from rich.console import Console
+
+    from stackcast.claims import Finding
+    from stackcast.report import describe
+
+    file = io.StringIO()
+
+    def finding(name: str, relation: Any, verdict: Any, measured: float, bound: float) -> Finding:
+        return Finding(
+            name, "Theorem 3.1", "…", "a quantity that has a name", relation, "", verdict, 12,
+            verdict == "fails", 0.0, measured, bound, "", "3×3, 4,000 rounds", "", 0.0,
+        )  # fmt: skip
+
+    found = [
+        finding("close", "at most", "holds", 0.9, 1.0),
+        finding("far", "at most", "holds", 0.1, 1.0),
+        finding("above", "at least", "holds", 0.7, 0.5),
+        finding("attained", "at most", "holds", -1.0, -1.0),
+        finding("says-nothing", "at most", "vacuous", 0.1, 9.0),
+        finding("refuted", "at most", "fails", 2.0, 1.0),
+    ]
+    Console(width=80, file=file).print(describe(found, width=80))
+    lines = file.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    for name, word in zip(
+        ("close", "far", "above", "attained", "says-nothing", "refuted"),
+        ("tight", "loose", "tight", "tight", "vacuous", "1 of 12"),
+        strict=True,
+    ):
+        at = next(i for i, line in enumerate(lines) if name in line)
+        assert word in " ".join(lines[at : at + 2]), name
+        assert "a quantity that" in lines[at]

@@ -688,33 +688,40 @@ def verdict_of(findings: Sequence[Finding]) -> str:
     return "; ".join(told) + "."
 
 
+def tightness_of(finding: Finding) -> str:
+    """Return how close a bound is to what was measured: tight (within a factor of 2) or loose.
+
+    A bound that says nothing at these sizes is vacuous, and a claim that fails has none.
+    """
+    if finding.verdict in ("vacuous", "fails"):
+        return "vacuous" if finding.verdict == "vacuous" else "–"
+    less, more = finding.measured, finding.bound
+    if finding.relation == "at least":
+        less, more = more, less
+    rounding = 1e-9 * max(1.0, abs(finding.bound))
+    return "tight" if 2 * less >= more - rounding or more - less <= rounding else "loose"
+
+
 def _findings(findings: Sequence[Finding], width: int) -> RenderableType:
     style = "bold red" if any(f.verdict == "fails" for f in findings) else "bold"
     last = Text(verdict_of(findings), style=style)
-    if width < 90:
-        lines = (
-            Text(f"{f.name} ({f.where}): {f.failures} of {f.runs} runs fail ").append(
-                *VERDICTS[f.verdict]
-            )
-            for f in findings
-        )
-        return Group(*lines, last)
-    rows = (
-        (
-            f.name,
-            f.where,
-            f"{f.quantity}; {f.ran}",
-            f"{f.runs:,}",
-            f"{f.failures:,}",
-            f"{f.measured:.4g}",
-            f"{'≤' if f.relation == 'at most' else '≥'} {f.bound:.4g}",
-            Text(*VERDICTS[f.verdict]),
-        )
-        for f in findings
-    )
-    measured = ("runs>", "failures>", "worst>", "bound>", "verdict")
-    columns = ("claim", "where", "what is measured, in what", *measured)
-    return Group(table("the claims of the paper, measured", columns, rows), last)
+    wide = width >= 120
+    rows = []
+    for f in findings:
+        claim = Text(f.name, style="bold").append(f"\n{f.where}", style="not bold dim")
+        quantity = f"{f.quantity}; {f.ran}" if wide else f.quantity
+        failed = f"\n{f.failures:,} of {f.runs:,}" if f.failures else ""
+        verdict = Text(VERDICTS[f.verdict][0] + failed, VERDICTS[f.verdict][1])
+        bound = f"{'≤' if f.relation == 'at most' else '≥'} {f.bound:.3g}"
+        rows.append((claim, quantity, f"{f.measured:.3g}", bound, tightness_of(f), verdict))
+    columns = ("claim", "what is measured", "worst>", "bound>", "which is", "verdict")
+    made = table("The claims of the paper, measured", columns, rows)
+    for column in made.columns[2:]:
+        column.no_wrap = True
+    for column in made.columns[:2]:
+        column.overflow = "fold"
+    made.show_lines = True
+    return Group(made, last)
 
 
 # Players ----------------------------------------------------------------------------------------
