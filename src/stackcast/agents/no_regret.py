@@ -89,7 +89,7 @@ def _unit_gains(
 class FollowTheLeader(UtilityLearner):
     """Plays the response with the most utility so far; fictitious play.
 
-    It has no regret guarantee (alternating strategies defeat it) and can be milked beyond the
+    It has no regret guarantee (alternating strategies defeat it) and can be exploited beyond the
     Stackelberg value by a principal who changes its strategy once.
 
     Parameters

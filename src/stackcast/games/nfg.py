@@ -65,7 +65,7 @@ def read_nfg(content: str) -> FiniteGame:
     counts, labels = _strategies(tokens)
     comment = tokens.take("text", "a comment") if tokens.next.kind == "text" else ""
     m, k = counts
-    # The body is read before anything of size m·k is made: the counts may be a slip of the pen.
+    # The body is read before anything of size m·k is made: the counts may be typos.
     cells = _outcome_cells(tokens) if tokens.next.text == "{" else _payoff_cells(tokens)
     if cells.shape[0] != m * k:
         raise InputError("body", f"{m * k} cells for {m}×{k} strategies", f"{cells.shape[0]}")

@@ -157,7 +157,7 @@ class Plays:
                 if len(bounds) == 1
                 else f"All {len(bounds)} consistency checks hold."
             )
-            verdict = f"{failed} of {len(bounds)} guarantees failed." if failed else many
+            verdict = f"{failed} of {len(bounds)} consistency checks failed." if failed else many
         return ms.PlayInfo(
             name=name,
             mode=seat.get("mode", "watch"),

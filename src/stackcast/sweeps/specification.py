@@ -68,7 +68,7 @@ METRICS: tuple[Metric, ...] = get_args(Metric)
 #: The rooms whose code decides what a play is; a change in them makes rows of before obsolete.
 _DECIDING = ("games", "solvers", "calibration", "protocol", "agents", "principals", "auditing")
 _NUMBERS = 'a whole number, a list of them, or a range as "10-19"'
-#: No list is longer, and no generated game larger: a slip of the pen must not take all memory.
+#: No list is longer, and no generated game larger: a typo must not take all memory.
 _MOST, _LARGEST = 1_000_000, 3000
 #: Levels of tables and lists in the settings of a player.
 _LEVELS = 20
