@@ -142,7 +142,7 @@ class Entry:
             days = "" if body["days"] is None else " on " + " to ".join(dict.fromkeys(body["days"]))
             asked = "" if body["as_asked"] else ", not as asked"
             return f"{kind}{about} {','.join(words)}{days}{asked}"
-        said: dict[str, Callable[[], str]] = {
+        said: Callable[[], str] = {
             "draw": lambda: f"action {body['action'] + 1} for a round of entry {self.about}",
             "undo": lambda: f"of entry {self.about}",
             "action": lambda: body["name"],
