@@ -13,15 +13,6 @@ import numpy as np
 from stackcast._validation import whole_number
 
 
-def seed_sequence(seed: int, *purpose: str | int) -> np.random.SeedSequence:
-    """Return the seed sequence of ``seed`` for the words in ``purpose``."""
-    whole_number("seed", seed)
-    digest = hashlib.blake2b(repr(purpose).encode(), digest_size=16).digest()
-    return np.random.SeedSequence(
-        seed, spawn_key=tuple(int(word) for word in np.frombuffer(digest, dtype="<u4"))
-    )
-
-
 def stream(seed: int, *purpose: str | int) -> np.random.Generator:
     """Return the random stream of ``seed`` for the words in ``purpose``.
 
@@ -33,4 +24,7 @@ def stream(seed: int, *purpose: str | int) -> np.random.Generator:
     >>> bool(stream(0, "ties").random() == stream(0, "forecasts").random())
     False
     """
-    return np.random.Generator(np.random.PCG64(seed_sequence(seed, *purpose)))
+    whole_number("seed", seed)
+    digest = hashlib.blake2b(repr(purpose).encode(), digest_size=16).digest()
+    key = np.frombuffer(digest, dtype="<u4").tolist()
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))

@@ -124,8 +124,7 @@ def play(
             responses = agent.respond(block)
             if not isinstance(responses, Responses):
                 raise InputError("agent", "Responses from respond()", shown(responses))
-            record.add(block, responses, whole.rounds > LONGEST_BLOCK)
-            principal.observe(record.seen(record.played - block.rounds))
+            principal.observe(record.add(block, responses, whole.rounds > LONGEST_BLOCK))
             stopped = watch is not None and bool(watch(block, responses))
         if safe is not None:
             safe.save(principal, agent, record)
@@ -186,8 +185,8 @@ class _Record:
         self._table = _Rows((dimension,), np.float64)
         self.played = 0
 
-    def add(self, block: Block, answers: Responses, goes_on: bool) -> None:
-        """Append a block and the responses to it."""
+    def add(self, block: Block, answers: Responses, goes_on: bool) -> AnyArray:
+        """Append a block and the responses to it; return these as a principal sees them."""
         rounds, dimension = block.rounds, len(block.strategy)
         responses = np.asarray(answers.responses)
         small = small_responses("agent's responses", responses, rounds, self._actions)
@@ -208,6 +207,9 @@ class _Record:
                 raise InputError("agent's forecast ids", expected, f"{ids.min()} to {ids.max()}")
         phase = self._phases.setdefault(block.phase, len(self._phases))
         self._append(block.strategy[None], np.array([[rounds, phase, goes_on]]), small, ids)
+        seen = small.astype(np.int64) if small.ndim == 1 else small
+        seen.flags.writeable = False
+        return seen
 
     def _append(
         self, strategies: AnyArray, blocks: AnyArray, responses: AnyArray, ids: AnyArray | None
@@ -221,14 +223,6 @@ class _Record:
         if self._ids is not None and ids is not None:
             self._ids.append(ids)
         self.played += len(responses)
-
-    def seen(self, start: int) -> AnyArray:
-        """Return the responses since round ``start``, as a principal sees them."""
-        assert self._responses is not None
-        responses = self._responses.since(start)
-        responses = responses.astype(np.int64) if responses.ndim == 1 else responses.copy()
-        responses.flags.writeable = False
-        return responses
 
     @property
     def mark(self) -> tuple[int, int, int]:
