@@ -437,34 +437,39 @@ KINDS: dict[str, Callable[[Path, Seeds, random.Random], list[str]]] = {
 # ---- seeds
 
 
-def make_seeds(folder: Path) -> None:
-    """Write valid files of every kind."""
+def make_seeds(kind: str, folder: Path) -> None:
+    """Write the valid files that inputs of a kind begin from."""
     import stackcast as sc
     from stackcast.cli.play import LivePlay
 
-    for name in ("inspection", "textbook-commitment", "patrol", "credit-scoring"):
-        for suffix in (".json", ".toml"):
-            sc.save_game(sc.load_game(name), folder / f"{name}{suffix}")
-    sc.save_game(sc.load_game("exam"), folder / "exam.nfg")
     game = sc.load_game("inspection")
-    agent = sc.agents.Calibrated(game.agent_view, seed=0)
-    principal = sc.principals.UniformExplore(game.principal_view, horizon=200)
-    sc.play(principal, agent, 200, game).save(folder / "play.parquet")
-    for at, told in enumerate((["comply=2,hide=1"], [])):
-        file = str(folder / f"c{at}.db")
-        run(["campaign", "new", file, "--game", "inspection", "--horizon", "200"])
-        run(["campaign", "ask", file])
-        if told:
-            run(["campaign", "tell", file, *told])
-    forecaster = sc.calibration.AdaptiveForecaster(sc.calibration.ThresholdBinning([0.3]))
-    forecaster.run(([0.25], 200))
-    forecaster.save(folder / "forecaster.state")
-    recalibrator = sc.calibration.Recalibrator()
-    recalibrator.run([0.3, 0.6] * 50, [0, 1] * 50)
-    recalibrator.predict(0.2, key="waiting")
-    recalibrator.save(folder / "recalibrator.state")
-    LivePlay.__call__ = lambda *_: True  # type: ignore[method-assign]  # stops after a block
-    run(["play", "--rounds", "300", "--out", str(folder / "stopped"), "--quiet"])
+    if kind == "game files":
+        for name in ("inspection", "textbook-commitment", "patrol", "credit-scoring"):
+            for suffix in (".json", ".toml"):
+                sc.save_game(sc.load_game(name), folder / f"{name}{suffix}")
+        sc.save_game(sc.load_game("exam"), folder / "exam.nfg")
+    elif kind == "transcripts":
+        agent = sc.agents.Calibrated(game.agent_view, seed=0)
+        principal = sc.principals.UniformExplore(game.principal_view, horizon=200)
+        sc.play(principal, agent, 200, game).save(folder / "play.parquet")
+    elif kind == "campaign databases":
+        for at, told in enumerate((["comply=2,hide=1"], [])):
+            file = str(folder / f"c{at}.db")
+            run(["campaign", "new", file, "--game", "inspection", "--horizon", "200"])
+            run(["campaign", "ask", file])
+            if told:
+                run(["campaign", "tell", file, *told])
+    elif kind == "checkpoints":
+        LivePlay.__call__ = lambda *_: True  # type: ignore[method-assign]  # stops after a block
+        run(["play", "--rounds", "300", "--out", str(folder / "stopped"), "--quiet"])
+    elif kind == "state files":
+        forecaster = sc.calibration.AdaptiveForecaster(sc.calibration.ThresholdBinning([0.3]))
+        forecaster.run(([0.25], 200))
+        forecaster.save(folder / "forecaster.state")
+        recalibrator = sc.calibration.Recalibrator()
+        recalibrator.run([0.3, 0.6] * 50, [0, 1] * 50)
+        recalibrator.predict(0.2, key="waiting")
+        recalibrator.save(folder / "recalibrator.state")
 
 
 # ---- running
@@ -623,16 +628,19 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs did")
+    parser.add_argument("--keep", type=Path, default=KEEP, help="where failures are put")
     given = parser.parse_args()
+    globals()["KEEP"] = given.keep
     if given.fresh:
         shutil.rmtree(KEEP, ignore_errors=True)
     failed, rows = 0, []
-    with tempfile.TemporaryDirectory() as folder:
-        # In a child, as everything that loads the package: threads of polars do not survive a fork.
-        maker = multiprocessing.get_context("fork").Process(target=make_seeds, args=(Path(folder),))
-        maker.start()
-        maker.join()
-        for kind in given.kinds or KINDS:
+    for kind in given.kinds or KINDS:
+        with tempfile.TemporaryDirectory() as folder:
+            # In a child, as everything that loads the package: no threads survive a fork.
+            fork = multiprocessing.get_context("fork")
+            maker = fork.Process(target=make_seeds, args=(kind, Path(folder)))
+            maker.start()
+            maker.join()
             found = fuzz(kind, given.inputs, given.seed, Seeds(Path(folder)))
             bad = {k: v for k, v in found.items() if k not in ("refused", "accepted")}
             failed += sum(bad.values())

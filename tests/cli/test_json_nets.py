@@ -19,17 +19,7 @@ import numpy as np
 import pytest
 
 NET = Path(__file__).parent / "data" / "command_line.json"
-PROSE = {
-    "note",
-    "reasons",
-    "seconds",
-    "folder",
-    "report",
-    "why",
-    "description",
-    "version",
-    "versions",
-}
+PROSE = {"note", "reasons", "seconds", "folder", "report", "why", "description", "version"}
 
 COMMANDS = {
     "solve inspection": ["solve", "inspection", "--json"],

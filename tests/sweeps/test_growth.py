@@ -110,7 +110,10 @@ def test_a_class_is_named_by_its_module_or_given(own_module: Any, tmp_path: Path
         'rounds = 9\n[[games]]\nname = "inspection"\n[[principals]]\nname = "my_player:Middle"\n'
         '[[agents]]\nname = "my_player:First"\n'
     )
-    assert len(read_specification(tmp_path / "spec.toml")) == 1
+    with pytest.raises(sc.InputError, match="an installed player"):
+        read_specification(tmp_path / "spec.toml", ["my_player:First"])
+    named = ["my_player:First", "my_player:Middle"]
+    assert len(read_specification(tmp_path / "spec.toml", named)) == 1
 
 
 def test_a_class_that_was_typed_in_is_known_by_what_it_does(own_module: Any) -> None:

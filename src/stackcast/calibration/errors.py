@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: No more bins, each of which costs a pass over the rounds.
 _MOST_BINS = 1_000_000
 #: Rounds that are looked at together, so that temporary tables stay small.
-CHUNK = 1 << 18
+CHUNK = 1 << 16
 
 
 def _nothing(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:

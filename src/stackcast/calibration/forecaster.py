@@ -284,7 +284,9 @@ class AdaptiveForecaster:
                 for name, part in self._parts().items()
             }
             self._grow(len(parts["pool"].cells))
-        except (KeyError, TypeError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
             raise InputError("state", "the state of a forecaster", f"{error}") from None
         kept: list[Any] = [self._clock, self._imbalance]
         given: list[Any] = [clock, imbalance]

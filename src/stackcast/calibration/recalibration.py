@@ -519,7 +519,7 @@ class Recalibrator:
             groups = {(int(a), label): i + 1 for i, (a, label) in enumerate(state["groups"])}
             pending = zip(state["keys"], zip(state["tickets"], rows, strict=True), strict=True)
             kept = {key: (int(ticket), row) for key, (ticket, row) in pending}
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError("state", expected, f"{error}") from None
@@ -549,7 +549,7 @@ class Recalibrator:
     def _restored(cls, state: State) -> Recalibrator:
         try:
             corrector = cls(**state["settings"])
-        except (KeyError, TypeError) as error:
+        except (IndexError, KeyError, TypeError) as error:
             raise InputError("state", "the state of a recalibrator", f"{error}") from None
         corrector.restore(state)
         return corrector

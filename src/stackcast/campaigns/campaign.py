@@ -359,6 +359,10 @@ def find_principal(name: str) -> type[Any]:
     """Return the class of a principal; ``fixed`` and ``Fixed`` are the same."""
     from stackcast.principals import find
 
+    if ":" in text("principal", name):
+        raise InputError(
+            "principal", "an installed principal: a campaign names no class", shown(name)
+        )
     joined = "".join(part[:1].upper() + part[1:] for part in text("principal", name).split("-"))
     try:
         return find(joined)

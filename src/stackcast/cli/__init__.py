@@ -7,7 +7,7 @@ that ``stackcast --help`` answers at once.
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -51,14 +51,28 @@ def program(
 
 def main() -> None:
     """Run the program; a mistake of the user is one sentence and exit code 2."""
+    misused: Any = typer.BadParameter.__base__  # of an option or argument, the parser's own error
     try:
-        app(prog_name="stackcast")
+        code = app(prog_name="stackcast", standalone_mode=False)
+    except misused as error:
+        where = error.ctx.command_path if error.ctx is not None else "stackcast"
+        said = " ".join(error.format_message().split())
+        if not said or type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+        else:
+            _refuse(f"{said if said.endswith(('.', '?')) else said + '.'} See {where} --help.")
+        sys.exit(2)
     except ValueError as error:
         from stackcast._validation import InputError
 
         if not isinstance(error, InputError):
             raise
-        from stackcast.cli._screen import warn
-
-        warn(str(error))
+        _refuse(str(error))
         sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _refuse(sentence: str) -> None:
+    from stackcast.cli._screen import warn
+
+    warn(sentence)

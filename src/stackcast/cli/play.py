@@ -146,7 +146,7 @@ def play(
         if played.complete:
             say(f"Report: {files[0]}")
     if not played.complete:
-        warn(f"stopped; go on with  {_resuming(folder)}")
+        warn(f"stopped; go on with  {_resuming(folder, run)}")
         raise typer.Exit(130)
     for name in _PASSING[1:]:
         (folder / name).unlink(missing_ok=True)
@@ -166,8 +166,12 @@ def default_players(game: Any) -> tuple[str, str]:
     return "CommitmentLearner", "Calibrated"
 
 
-def _resuming(folder: Path) -> str:
-    return shlex.join(["stackcast", "play", "--resume", str(folder)])
+def _resuming(folder: Path, run: _Run) -> str:
+    words = ["stackcast", "play", "--resume", str(folder)]
+    for role in ("principal", "agent"):
+        if ":" in getattr(run, role):
+            words += [f"--{role}", getattr(run, role)]
+    return shlex.join(words)
 
 
 def _played(run: _Run, game: Any, folder: Path, *, fresh: bool, shown: bool) -> Played:
@@ -201,7 +205,7 @@ def _played(run: _Run, game: Any, folder: Path, *, fresh: bool, shown: bool) -> 
                     watch=live,
                 )
         except KeyboardInterrupt:
-            warn(f"stopped at once; go on with  {_resuming(folder)}")
+            warn(f"stopped at once; go on with  {_resuming(folder, run)}")
             raise typer.Exit(130) from None
         found = audit(transcript, solution=solution)
     command = run.command(folder)
@@ -233,11 +237,11 @@ def _stopped_run(folder: Path, context: typer.Context) -> tuple[_Run, Any]:
     from stackcast._validation import InputError
     from stackcast.games import game_from_table
 
-    for name in ("game", "out", *_Run.__dataclass_fields__):
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            expected = "a folder and nothing that says what to play"
-            raise InputError("--resume", expected, f"{name} as well")
+    named = [
+        name
+        for name in ("game", "out", *_Run.__dataclass_fields__)
+        if (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
+    ]
     expected = "the folder of a run that was stopped"
     try:
         table = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
@@ -246,6 +250,16 @@ def _stopped_run(folder: Path, context: typer.Context) -> tuple[_Run, Any]:
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         found = f"one without a readable {_SETTINGS}"
         raise InputError(str(folder), expected, found) from None
+    for role in ("principal", "agent"):  # a folder of somebody else's runs no file
+        player = getattr(run, role)
+        if ":" in str(player):
+            if context.params[role] != player:
+                found = "the name in the folder alone"
+                raise InputError(f"--{role}", f"{player} again: its code is run", found)
+            named.remove(role)
+    if named:
+        expected = "a folder and nothing that says what to play"
+        raise InputError("--resume", expected, f"{named[0]} as well")
     report.check_foreign(folder, [_SETTINGS, *_RESULTS])
     return run, game
 

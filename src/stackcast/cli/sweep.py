@@ -52,6 +52,14 @@ def sweep(
     retry_failed: Retry = False,
     part: Part = None,
     horizons: Horizons = None,
+    add: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--add",
+            metavar="MODULE:CLASS",
+            help="A class that the file names and may run; repeatable.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -79,7 +87,7 @@ def sweep(
     except ModuleNotFoundError as error:
         expected = "joblib and Polars (pip install 'stackcast[sweeps]')"
         raise InputError("sweep", expected, f"no {error.name}") from None
-    specification = read_specification(spec)
+    specification = read_specification(spec, add or ())
     if horizons is not None:
         specification = replace(specification, rounds=_horizons(horizons))
     folder = out or Path(f"{spec.stem}-results")

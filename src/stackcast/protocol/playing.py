@@ -281,6 +281,9 @@ class _Checkpoint:
         self._identity = json.loads(json.dumps(identity))
         self._every, self._length, self._mark = every, 0, (0, 0, 0)
         self._last_time = time.monotonic()
+        if self._path.exists() and not self._rounds_path.exists():
+            expected = f"the rounds of {self._path.name}"
+            raise InputError(str(self._rounds_path), expected, "no such file")
         try:
             self._file = self._rounds_path.open("r+b" if self._rounds_path.exists() else "x+b")
         except OSError as error:
@@ -304,7 +307,7 @@ class _Checkpoint:
         state = load_state(self._path, _KIND)
         damaged = InputError(str(self._path), "a checkpoint as it was written", "another content")
         found, length = state.get("identity"), state.get("length")
-        if not isinstance(found, dict) or not isinstance(length, int):
+        if not isinstance(found, dict) or not isinstance(length, int) or length < 0:
             raise damaged
         for key, ours in self._identity.items():
             if found.get(key) != ours:

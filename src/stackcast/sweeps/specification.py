@@ -22,7 +22,7 @@
     settings = { margin = 0.02 }
 
     [[principals]]
-    name = "my_module:MyPrincipal" # a class of one's own, in a module that Python finds
+    name = "my_module:MyPrincipal" # a class of one's own, if --add says so too
 
     [[agents]]
     name = "Calibrated"
@@ -48,7 +48,7 @@ from stackcast.protocol import build, kind_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from stackcast.games import Game
 
@@ -229,8 +229,12 @@ class Specification:
                 yield Play(game, principal, agent, rounds, seed, self.metrics)
 
 
-def read_specification(path: str | os.PathLike[str]) -> Specification:
-    """Read and check a specification; a mistake is named by its place in the file."""
+def read_specification(path: str | os.PathLike[str], add: Collection[str] = ()) -> Specification:
+    """Read and check a specification; a mistake is named by its place in the file.
+
+    A file names installed players. Classes in modules, ``my_module:Mine``, are code that would run:
+    it names those alone that are in ``add`` too.
+    """
     written = read_text(path, "a specification that can be read")
     try:
         table = from_toml(written)
@@ -239,9 +243,10 @@ def read_specification(path: str | os.PathLike[str]) -> Specification:
     for room in ("principals", "agents"):
         entries = table.get(room)
         for i, entry in enumerate(entries if isinstance(entries, list) else (), start=1):
-            if isinstance(entry, dict) and ".py:" in str(entry.get("name")):
-                expected = "a name: a specification runs no file"
-                raise InputError(f"{path}: {room}, entry {i}, name", expected, shown(entry["name"]))
+            name = entry.get("name") if isinstance(entry, dict) else None
+            if isinstance(name, str) and ":" in name and name not in add:
+                expected = "an installed player (a class runs code: give its name by --add as well)"
+                raise InputError(f"{path}: {room}, entry {i}, name", expected, shown(name))
     return Specification.of(table, Path(path).parent)
 
 

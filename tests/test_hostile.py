@@ -1,0 +1,162 @@
+"""What comes from strangers: refused in one sentence, nothing run, nothing lost, memory bounded."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stackcast as sc
+from stackcast._random import stream
+from stackcast._state import decode_state, encode_state
+from stackcast._validation import InputError
+from stackcast.auditing import audit
+from stackcast.calibration import AdaptiveForecaster, ThresholdBinning, certify
+from stackcast.campaigns import Campaign
+from stackcast.cli import main
+
+ROOT = Path(__file__).parent.parent
+
+
+def ended(words: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run the command line in this process and return its exit code."""
+    monkeypatch.setattr(sys, "argv", ["stackcast", *words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    return int(end.value.code or 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+@pytest.mark.parametrize(
+    ("kind", "inputs"),
+    [
+        ("game files", 300),
+        ("sweep files", 100),
+        *(
+            pytest.param(kind, 1000, marks=pytest.mark.slow)
+            for kind in (
+                "game files",
+                "sweep files",
+                "forecast tables",
+                "transcripts",
+                "campaign databases",
+                "checkpoints",
+                "state files",
+                "arguments",
+            )
+        ),
+    ],
+)
+def test_hostile_inputs_are_refused_in_a_sentence(kind: str, inputs: int, tmp_path: Path) -> None:
+    words = [kind, "--inputs", f"{inputs}", "--seed", "1", "--keep", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "fuzz.py", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    seen = [file.read_text() for file in tmp_path.rglob("found.txt")]
+    assert done.returncode == 0, (done.stdout, done.stderr, seen[:3])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["play", "--rouns", "5"],
+        ["play", "--rounds", "x"],
+        ["solve", "a", "b"],
+        ["campaign", "ask"],
+        ["nothing"],
+        ["solve", ""],
+        ["solve", "\x1b[31m"],
+    ],
+)
+def test_a_slip_on_the_command_line_is_one_line(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(words, monkeypatch) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert err.startswith("stackcast: ")
+    assert err.count("\n") == 1
+    assert err[:-1].isprintable()
+
+
+EVIL = "raise SystemExit(open('ran', 'w').write('ran'))\nclass Evil: ...\n"
+
+
+def test_no_name_in_a_file_runs_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("evil.py").write_text(EVIL)
+    Path("spec.toml").write_text(
+        'rounds = 10\n[[games]]\nname = "inspection"\n[[principals]]\nname = "evil.py:Evil"\n'
+        '[[agents]]\nname = "Hedge"\n'
+    )
+    run = {"game": "inspection", "principal": "Oracle", "agent": "evil.py:Evil", "rounds": 10}
+    run |= {"seed": 0, "feedback": None, "margin": None}
+    Path("run").mkdir()
+    table = sc.games.game_to_table(sc.load_game("inspection"))
+    Path("run/run.json").write_text(json.dumps({**run, "table": table}))
+    for words in (["sweep", "spec.toml"], ["play", "--resume", "run"]):
+        assert ended(words, monkeypatch) == 2
+        assert "evil.py:Evil" in capsys.readouterr().err
+    with pytest.raises(InputError, match="principal: expected an installed principal"):
+        Campaign.new("c.db", sc.load_game("inspection"), "evil.py:Evil")
+    assert not Path("ran").exists()
+
+
+def test_a_checkpoint_without_its_rounds_is_refused_and_left_alone(tmp_path: Path) -> None:
+    game = sc.load_game("inspection")
+
+    def play(stop: bool) -> object:
+        principal = sc.principals.UniformExplore(game.principal_view, horizon=300)
+        agent = sc.agents.Hedge(game.agent_view)
+        at = tmp_path / "run.ckpt"
+        return sc.play(principal, agent, 300, game, checkpoint=at, watch=lambda *_: stop)
+
+    play(True)
+    (tmp_path / "run.ckpt.rounds").unlink()
+    before = (tmp_path / "run.ckpt").read_bytes()
+    with pytest.raises(InputError, match=r"run\.ckpt\.rounds: expected the rounds of run\.ckpt"):
+        play(False)
+    assert [file.name for file in tmp_path.iterdir()] == ["run.ckpt"]
+    assert (tmp_path / "run.ckpt").read_bytes() == before
+
+
+@pytest.mark.parametrize("value", [3, "x", None, [1], np.zeros(2), {"a": 1}])
+@pytest.mark.parametrize("place", ["clock", "pool", "bankroll", "random", "binning", "method"])
+def test_a_state_that_was_resealed_is_refused(place: str, value: object, tmp_path: Path) -> None:
+    forecaster = AdaptiveForecaster(ThresholdBinning([0.3]))
+    forecaster.save(tmp_path / "kept")
+    state = decode_state("forecaster", (tmp_path / "kept").read_bytes(), "kept")
+    state[place] = value
+    (tmp_path / "kept").write_bytes(encode_state("forecaster", state))
+    with pytest.raises(InputError, match="kept"):
+        AdaptiveForecaster.load(tmp_path / "kept", ThresholdBinning([0.3]))
+
+
+def test_an_audit_and_a_certificate_hold_few_bytes_a_round() -> None:
+    T, rng = 1_000_000, stream(0, "hostile", "memory")
+    game = sc.load_game("inspection")
+    record = sc.Transcript.from_rounds([[0.25, 0.5, 0.25]], [0], [[0.5, 0.25, 0.25]], game=game)
+    many = sc.Transcript(
+        record.block_strategies, np.array([T]), record.block_phases, record.phase_names,
+        rng.integers(2, size=T).astype(np.uint8), rng.integers(500, size=T).astype(np.int32),
+        rng.dirichlet(np.ones(3), 500), game=game, fingerprint=game.fingerprint,
+    )  # fmt: skip
+    p = rng.random(T)
+    y = (rng.random(T) < p).astype(float)
+    audit(record)
+    for limit, measured in ((40, lambda: audit(many)), (80, lambda: certify(y, p, p > 0.5))):
+        tracemalloc.start()
+        measured()
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < limit * T, peak / T
