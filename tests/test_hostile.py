@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 import tracemalloc
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import stackcast as sc
@@ -16,7 +20,7 @@ from stackcast._random import stream
 from stackcast._state import decode_state, encode_state
 from stackcast._validation import InputError
 from stackcast.auditing import audit
-from stackcast.calibration import AdaptiveForecaster, ThresholdBinning, certify
+from stackcast.calibration import AdaptiveForecaster, ThresholdBinning, certify, certify_forecasts
 from stackcast.campaigns import Campaign
 from stackcast.cli import main
 
@@ -140,6 +144,58 @@ def test_a_state_that_was_resealed_is_refused(place: str, value: object, tmp_pat
     (tmp_path / "kept").write_bytes(encode_state("forecaster", state))
     with pytest.raises(InputError, match="kept"):
         AdaptiveForecaster.load(tmp_path / "kept", ThresholdBinning([0.3]))
+
+
+N, P, Y = 3, [0.5] * 3, [1] * 3
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        ({"forecast": P, "outcome": [[1.0]] * N}, "column 'outcome': expected numbers or texts"),
+        ({"forecast": P, "outcome": [b"x"] * N}, "column 'outcome': expected numbers or texts"),
+        ({"forecast": P, "outcome": [timedelta(1)] * N}, "expected numbers or texts, found Dur"),
+        ({"forecast_" + "9" * 5000: P, "outcome": Y}, "expected numbers of at most six digits"),
+        ({"forecast_1": P, "forecast_01": P, "outcome": Y}, "expected every number once"),
+    ],
+)
+def test_a_table_that_holds_something_else_is_one_sentence(
+    columns: dict[str, list[Any]], sentence: str, tmp_path: Path
+) -> None:
+    pl.DataFrame(columns).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=sentence) as refused:
+        certify_forecasts(tmp_path / "t.parquet")
+    assert len(str(refused.value)) < 300
+
+
+def test_columns_twice_and_more_rows_than_memory_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("forecast,outcome,outcome\n0.5,1,0\n")
+    with pytest.raises(InputError, match=r"columns: expected every name once, found 'outcome'"):
+        certify_forecasts(tmp_path / "t.csv")
+    rows = pl.select(forecast=pl.repeat(0.5, 16_000_000, dtype=pl.Float32))
+    rows.with_columns(outcome=pl.lit(1, pl.UInt8)).write_parquet(tmp_path / "t.parquet")
+    assert (tmp_path / "t.parquet").stat().st_size < 500_000
+    tracemalloc.start()
+    with pytest.raises(InputError, match=r"expected at most 15,000,000 rows, found 16,000,000"):
+        certify_forecasts(tmp_path / "t.parquet")
+    tracemalloc.stop()
+
+
+def test_a_damaged_table_is_one_sentence(tmp_path: Path, capfd: Any) -> None:
+    rng, file = random.Random(0), tmp_path / "t.parquet"
+    pl.DataFrame({"forecast": P * 20, "outcome": Y * 20}).write_parquet(file)
+    whole = file.read_bytes()
+    refused = 0
+    for _ in range(60):
+        damaged = bytearray(whole)
+        damaged[rng.randrange(len(whole) // 2, len(whole))] = rng.randrange(256)
+        file.write_bytes(damaged)
+        try:
+            certify_forecasts(file)
+        except InputError as error:
+            refused += str(error).isprintable()
+    assert refused > 10
+    assert not capfd.readouterr().err
 
 
 def test_an_audit_and_a_certificate_hold_few_bytes_a_round() -> None:

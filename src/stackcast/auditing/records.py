@@ -87,7 +87,9 @@ def _is_saved_transcript(path: Path) -> bool:
 
     try:
         return "stackcast" in pl.read_parquet_metadata(path)
-    except (OSError, pl.exceptions.PolarsError):
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException:  # a reader that panics raises no ordinary exception
         return False
 
 

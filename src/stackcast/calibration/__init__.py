@@ -1,5 +1,6 @@
 """Calibration: forecasters calibrated on every interval, errors, rates and certificates."""
 
+from stackcast._tables import read_frame as read_table
 from stackcast.calibration._experts import StartRule
 from stackcast.calibration.adversaries import ADVERSARIES, hard_sequences, play_adversary
 from stackcast.calibration.binnings import (
@@ -17,7 +18,6 @@ from stackcast.calibration.columns import (
     float_column,
     numbered_columns,
     probability_columns,
-    read_table,
     refuse_missing,
 )
 from stackcast.calibration.cones import ConeBinning

@@ -10,35 +10,12 @@ import numpy as np
 from stackcast._validation import InputError, shown
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import polars as pl
 
     from stackcast._validation import FloatArray
 
 #: Rows of probabilities that miss one by less than this are taken for rounded decimals.
 _DECIMALS = 0.01
-
-
-def read_table(path: Path) -> pl.DataFrame:
-    """Return the table in a CSV or Parquet file that has at least one row."""
-    import polars as pl
-
-    kind = path.suffix.lower()
-    if kind not in (".csv", ".parquet"):
-        raise InputError("name", "a file that ends in .csv or .parquet", shown(kind))
-    if not path.is_file():
-        raise InputError("file", "a file that exists", "none")
-    try:
-        if kind == ".csv":
-            frame = pl.read_csv(path, infer_schema_length=None, try_parse_dates=False)
-        else:
-            frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError("file", f"a {kind[1:]} table", shown(str(error).splitlines()[0])) from None
-    if frame.height == 0:
-        raise InputError("file", "at least one row below the names of the columns", "none")
-    return frame
 
 
 def numbered_columns(frame: pl.DataFrame, stem: str) -> list[str]:

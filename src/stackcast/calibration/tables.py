@@ -29,13 +29,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stackcast._tables import read_frame
 from stackcast._validation import InputError, shown
 from stackcast.calibration.certificate import ForecastCertificate, certify
 from stackcast.calibration.columns import (
     float_column,
     numbered_columns,
     probability_columns,
-    read_table,
     refuse_missing,
     row_of,
 )
@@ -75,7 +75,7 @@ def read_forecasts(path: str | Path) -> ForecastTable:
     """Read outcomes, forecasts and bins from a CSV or Parquet file with the columns named above."""
     place = Path(path)
     try:
-        return _table(read_table(place), place.name)
+        return _table(read_frame(place), place.name)
     except InputError as error:
         raise error.inside(place.name) from None
 
