@@ -28,7 +28,7 @@ All principals meet all agents on every game of the catalogue that they play: {p
 {rounds:,} rounds, {seeds}, {games} games. Regret is V\\* less what the principal earned a round, in
 units of the range of its payoffs; below 0 it earned more than V\\*, which agents that trust averages
 allow. *Oracle* is told the agent's payoffs. Written by `python -m benchmarks tournament`;
-`stackcast tournament` plays it anywhere, and [your own player](../how-to/tournament.md) may enter.
+`stackcast tournament` plays it anywhere; [your own player](../how-to/tournament.md) may enter.
 """
 
 

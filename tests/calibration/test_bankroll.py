@@ -19,7 +19,7 @@ from stackcast.calibration import (
     TentBinning,
     calibration_profile,
 )
-from stackcast.calibration._bankroll import ACCURACY, BANKS, LARGEST, RATIO
+from stackcast.calibration._bankroll import ACCURACY, BANKS, LARGEST, RATIO, held
 from stackcast.calibration.adversaries import ADVERSARIES, hard_sequences, play_adversary
 from stackcast.calibration.binnings import box
 from stackcast.games import Ball
@@ -206,12 +206,7 @@ def test_imbalance_equals_the_literal_algorithm_and_every_bet_keeps_its_fixed_sh
 def wealth(forecaster: AdaptiveForecaster) -> list[FloatArray]:
     """What every bet holds, by bank."""
     own = forecaster._bankroll
-    held = []
-    for b in range(len(BANKS)):
-        part = slice(own.first[b], own.first[b + 1])
-        prior = own.shares[:-1, None, None, None] * own.priors[part]
-        held.append(own.banks[2, b] * own.wealth[..., part] + own.banks[3, b] * prior)
-    return held
+    return np.split(held(own), own.first[1:-1], axis=-1)
 
 
 def test_fixed_shares_cost_less_than_one_in_all() -> None:

@@ -110,11 +110,15 @@ def new_bankroll(
     widths: FloatArray,
     expert_priors: FloatArray = _NOBODY,
     kinds: tuple[Bank, ...] = BANKS,
+    scale: tuple[float, float] = (LARGEST, RATIO),
 ) -> Bankroll:
-    """Return the bankroll before the first round; all shares and priors sum to 1."""
+    """Return the bankroll before the first round; all shares and priors sum to 1.
+
+    ``scale`` is the largest size of a bet and the ratio of a size to the one before it.
+    """
     m, bins = len(widths), len(shares) - 1
     first = np.cumsum([0, *(bank.sizes for bank in kinds)])
-    sizes = np.concatenate([LARGEST * RATIO ** np.arange(bank.sizes) for bank in kinds])
+    sizes = np.concatenate([scale[0] * scale[1] ** np.arange(bank.sizes) for bank in kinds])
     priors = np.concatenate([np.full(b.sizes, b.prior / b.sizes) for b in kinds]) / (2 * m)
     banks = np.zeros((6, len(kinds)))
     banks[_RETURNED] = [bank.returned for bank in kinds]
@@ -193,6 +197,33 @@ def bet(bankroll: Bankroll, i: int, weight: float, gap: FloatArray) -> None:
                 tilt += sizes[e] * (over[e] - under[e])
             banks[_WEALTH, b] += scale * won
             tilts[i, j, b] = tilt * growth[j]
+
+
+@leaf
+def bet_on_odds(bankroll: Bankroll, i: int, j: int, odds: FloatArray, x: float, p: float) -> None:
+    """Let the bets of bin ``i`` on the odds of coordinate ``j`` win and lose what x brings.
+
+    A bet is multiplied by (1 + x·g)/(1 + p·g); ``odds`` holds the g of every side and size.
+    """
+    out_of_line()
+    wealth, _, _, priors, first, banks, shares, _, _, _ = bankroll
+    for b in range(banks.shape[1]):
+        common = banks[_OFFSET, b] / banks[SCALE, b] * shares[i]
+        won = 0.0
+        for side in range(2):
+            for e in range(first[b], first[b + 1]):
+                gain = (x - p) * odds[side, e] / (1.0 + p * odds[side, e])
+                step = gain * (wealth[i, j, side, e] + common * priors[e])
+                wealth[i, j, side, e] += step
+                won += step
+        banks[_WEALTH, b] += banks[SCALE, b] * won
+
+
+def held(bankroll: Bankroll) -> FloatArray:
+    """Return what every bet holds, an array (n, m, 2, E)."""
+    bank = np.repeat(np.arange(bankroll.banks.shape[1]), np.diff(bankroll.first))
+    priors = bankroll.priors * bankroll.shares[:-1, None, None, None]
+    return bankroll.banks[SCALE, bank] * bankroll.wealth + bankroll.banks[_OFFSET, bank] * priors
 
 
 @leaf

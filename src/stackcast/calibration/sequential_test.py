@@ -21,8 +21,7 @@ interval s..t, money ≥ prior_e·c_(s−1)·Π f_e up to a factor .4: where one
 direction on one interval, the bettor grows rich at the rate of the best bet there, having paid the
 logarithm of the choices (1 + ln(1/prior_e) + ln(s + e) + 2 ln ln(s + e)).
 
-**Cost.** O(m) bets a round in the bins in which the forecast has weight; all others change alike,
-as one scale and one offset a bank.
+**Cost.** O(m) bets a round in the bins in which the forecast has weight, as in that module.
 
 References
 ----------
@@ -40,6 +39,15 @@ import numpy as np
 
 from stackcast._compiling import entry
 from stackcast._validation import InputError, real_number, shown
+from stackcast.calibration._bankroll import (
+    Bank,
+    Bankroll,
+    bet_on_odds,
+    even_shares,
+    held,
+    new_bankroll,
+    settle_round,
+)
 from stackcast.calibration.errors import CHUNK, ForecastRecord, forecast_record
 from stackcast.calibration.profile import WorstInterval
 
@@ -49,12 +57,12 @@ if TYPE_CHECKING:
 
 #: |λ| of the slow bank, 16·2^−q: the largest for rare events, the smallest for some 10⁷ rounds; the
 #: quick bank has the larger half (``python -m benchmarks.certificates``).
-SCALES = 16.0 * 0.5 ** np.arange(14)
-_QUICK = 7
-#: The parts of the slow and of the quick bank, and what the quick one gives back a round.
-_PARTS, _RETURNED = (0.8, 0.2), 0.01
+_SCALE = (16.0, 0.5)
+_BANKS = (Bank(0.0, 0.8, 14), Bank(0.01, 0.2, 7))
+SCALES = _SCALE[0] * _SCALE[1] ** np.arange(_BANKS[0].sizes)
 #: The bettor stops here, as nobody doubts any more and numbers would overflow.
 _ENOUGH = 1e300
+_LOG_ENOUGH = math.log(_ENOUGH)
 
 
 @dataclass(frozen=True)
@@ -157,23 +165,20 @@ def sequential_calibration_test(
         if wrong.size:
             picture = shown(table[wrong[0]].tolist())
             raise InputError(f"{field}, round {wrong[0]}", "numbers from 0 to 1", picture)
-    sizes = np.concatenate([SCALES, SCALES[:_QUICK]])
-    counts = [len(SCALES), _QUICK]
-    bets = (
-        record.bins, sizes, np.repeat([0, 1], counts),
-        np.repeat(np.divide(_PARTS, counts), counts), np.array(_PARTS), np.array([0.0, _RETURNED]),
-    )  # fmt: skip
-    wealth, last, _, _ = _bet(*record.arrays, record.rounds, *bets)
+    shares, widths = even_shares(record.bins, False), np.ones(record.coordinates)
+    bankroll = new_bankroll(shares, widths, kinds=_BANKS, scale=_SCALE)
+    money, last = _bet(bankroll, *record.arrays, record.rounds)
     stop = int(last) + 1
-    _, _, c, e = _bet(*record.arrays, stop, *bets)
-    i, j = divmod(int(c), record.coordinates)
-    sign = 1 if e % 2 == 0 else -1
-    start = _beginning(record, i, j, sign * sizes[e // 2], stop)
+    bankroll = new_bankroll(shares, widths, kinds=_BANKS, scale=_SCALE)
+    _bet(bankroll, *record.arrays, stop)
+    i, j, side, e = map(int, np.unravel_index(held(bankroll).argmax(), bankroll.wealth.shape))
+    sign, wealth = 1 - 2 * side, min(math.exp(money), _ENOUGH)
+    start = _beginning(record, i, j, sign * bankroll.sizes[e], stop)
     total = float(record.part(start, stop).prefix_sums(i, j)[-1])
     return SequentialTest(
         refuted=bool(wealth >= 1 / level),
         level=level,
-        wealth=float(wealth),
+        wealth=wealth,
         round=stop,
         direction="too low" if sign > 0 else "too high",
         interval=WorstInterval(start, stop, i, j, abs(total) / (stop - start)),
@@ -201,6 +206,7 @@ def _beginning(record: ForecastRecord, i: int, j: int, tilt: float, stop: int) -
 
 @entry
 def _bet(
+    bankroll: Bankroll,
     outcomes: FloatArray,
     ends: IntArray,
     forecasts: FloatArray,
@@ -208,78 +214,31 @@ def _bet(
     labels: IntArray,
     weights: FloatArray,
     rounds: int,
-    bins: int,
-    scales: FloatArray,
-    bank_of: IntArray,
-    priors: FloatArray,
-    parts: FloatArray,
-    returned: FloatArray,
-) -> tuple[float, int, int, int]:
-    """Return the bettor's most money, its round, and the row and bet that hold most at the end.
-
-    A bet holds scale[b]·v + offset[b]·prior; bet 2e + side of a row has the λ of ±scales[e].
-    """
-    m, h_row, labelled = outcomes.shape[1], 0, labels.size > 0
-    rows, E = bins * m, scales.size
-    prior = priors / (2 * rows)
-    v = np.empty((rows, 2 * E))
-    for c in range(rows):
-        for e in range(2 * E):
-            v[c, e] = prior[e // 2]
-    scale, offset, held = np.ones(2), np.zeros(2), parts.copy()
-    log_money, best, best_t = 0.0, 0.0, 0
-    growth = np.empty(2 * E)
-    for e in range(2 * E):
-        growth[e] = np.expm1(scales[e // 2] if e % 2 == 0 else -scales[e // 2])
+) -> tuple[float, int]:
+    """Let the bettor play; return the log of the most money, and the round."""
+    best, best_t, h_row, last = 0.0, 0, 0, 0.0
+    labelled = labels.size > 0
+    odds = np.empty((2, bankroll.sizes.size))
     for t in range(rounds):
         if ends.size == 0:
             h_row = t
         elif t == ends[h_row]:
             h_row += 1
         p_row = ids[t] if ids.size else t
-        for i in range(labels[t] if labelled else 0, labels[t] + 1 if labelled else bins):
+        for i in range(
+            labels[t] if labelled else 0, labels[t] + 1 if labelled else weights.shape[1]
+        ):
             w = 1.0 if labelled else weights[t, i]
             if w == 0.0:
                 continue
-            for j in range(m):
-                c = i * m + j
-                x, p = outcomes[h_row, j], forecasts[p_row, j]
-                for e in range(2 * E):
-                    g, b = growth[e], bank_of[e // 2]
-                    if w != 1.0:
-                        g = np.expm1(w * (scales[e // 2] if e % 2 == 0 else -scales[e // 2]))
-                    gain = (x - p) * g / (1.0 + p * g)
-                    step = gain * (v[c, e] + offset[b] / scale[b] * prior[e // 2])
-                    v[c, e] += step
-                    held[b] += scale[b] * step
-        total = held[0] + held[1]
-        log_money += np.log(total)
-        if log_money > best:
-            best, best_t = log_money, t
-        if t == rounds - 1 or log_money >= np.log(_ENOUGH):
+            if w != last:
+                odds[0], odds[1] = np.expm1(w * bankroll.sizes), np.expm1(-w * bankroll.sizes)
+                last = w
+            for j in range(outcomes.shape[1]):
+                bet_on_odds(bankroll, i, j, odds, outcomes[h_row, j], forecasts[p_row, j])
+        settle_round(bankroll, t + 1)
+        if bankroll.growth[-1] > best:
+            best, best_t = bankroll.growth[-1], t
+        if best >= _LOG_ENOUGH:
             break
-        share = 1.0 / ((t + 1 + np.e) * np.log(t + 1 + np.e) ** 2)
-        settle = (t + 1) % max(64, rows) == 0
-        for b in range(2):
-            kept = (1.0 - share) / total
-            given = kept * returned[b] * held[b] + share * parts[b]
-            own = kept * (1.0 - returned[b])
-            scale[b] *= own
-            offset[b] = own * offset[b] + given / parts[b]
-            held[b] = own * held[b] + given
-            settle = settle or not 1e-50 < scale[b] < 1e50
-        if settle:
-            held[:] = 0.0
-            for c in range(rows):
-                for e in range(2 * E):
-                    b = bank_of[e // 2]
-                    v[c, e] = max(scale[b] * v[c, e] + offset[b] * prior[e // 2], 0.0)
-                    held[b] += v[c, e]
-            scale[:], offset[:] = 1.0, 0.0
-    best_c, best_e, most = 0, 0, -1.0
-    for c in range(rows):
-        for e in range(2 * E):
-            own = scale[bank_of[e // 2]] * v[c, e] + offset[bank_of[e // 2]] * prior[e // 2]
-            if own > most:
-                best_c, best_e, most = c, e, own
-    return min(np.exp(best), _ENOUGH), best_t, best_c, best_e
+    return best, best_t
