@@ -8,9 +8,12 @@ import os
 import secrets
 import tomllib
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from stackcast._validation import InputError, shown
+
+if TYPE_CHECKING:
+    from stackcast._validation import Table
 
 
 def reason(error: OSError) -> str:
@@ -77,7 +80,7 @@ def from_json(text: str) -> Any:
         raise InputError("text", "a table", "too many levels of nesting") from None
 
 
-def from_toml(text: str) -> dict[str, Any]:
+def from_toml(text: str) -> Table:
     """Return the table that a text in TOML says."""
     try:
         return tomllib.loads(text)
@@ -90,8 +93,8 @@ def from_toml(text: str) -> dict[str, Any]:
         raise InputError("text", "TOML", "a mistake (too long an integer)") from None
 
 
-def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table: dict[str, Any] = {}
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> Table:
+    table: Table = {}
     for key, value in pairs:
         if key in table:
             raise InputError(f"key {shown(key)}", "every key once", "it twice")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stackcast._validation import InputError
+
+if TYPE_CHECKING:
+    from stackcast._validation import Table
 
 
 def library(module: str, extra: str, field: str = "interop") -> Any:
@@ -23,7 +26,7 @@ class InFrames:
 
     __slots__ = ()
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Table:
         """Return the columns, all of one length, by name."""
         raise NotImplementedError
 

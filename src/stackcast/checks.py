@@ -28,10 +28,8 @@ from stackcast.protocol import Agent, Block, Principal, Responses
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
-
     from stackcast._state import State
-    from stackcast._validation import FloatArray
+    from stackcast._validation import AnyArray, FloatArray
     from stackcast.games import StrategySpace
 
 #: A state that grows by more bytes than this a round holds the past and not a summary of it.
@@ -359,9 +357,9 @@ def _growth(sizes: list[int]) -> int:
 
 
 class _Played(NamedTuple):
-    responses: npt.NDArray[Any]
-    forecast_ids: npt.NDArray[Any]
-    new_forecasts: npt.NDArray[Any]
+    responses: AnyArray
+    forecast_ids: AnyArray
+    new_forecasts: AnyArray
 
     def first(self, known: int) -> tuple[Any, ...]:
         """Return the first round's response and forecast, ``known`` forecasts made before."""

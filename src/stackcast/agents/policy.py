@@ -15,7 +15,7 @@ from stackcast.protocol import Responses
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stackcast._validation import FloatArray
+    from stackcast._validation import FloatArray, Table
     from stackcast.protocol import Block
 
 
@@ -67,7 +67,7 @@ class FromPolicy(Learner):
         self._seen = np.append(np.zeros(m), np.full(k, 1.0 / k))
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Table:
         """The name, the seed, the label of the policy, the horizon and the feedback."""
         chosen = {"label": self.label, "horizon": self.horizon, "feedback": self.feedback}
         return {"name": type(self).__name__, "seed": self.seed, **chosen}

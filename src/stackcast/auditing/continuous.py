@@ -181,7 +181,7 @@ class _Tallies:
         self.sums = np.zeros((bins, game.space.dimension))
         answers = game.best_responses(t.block_strategies)
         known = table is not None and ids is not None
-        believed = game.best_responses(table) if known else answers
+        believed = answers if table is None or ids is None else game.best_responses(table)
         response, forecast, off, start = 0.0, 0.0, 0.0, 0
         for h, best, rounds in zip(
             t.block_strategies, answers, t.block_rounds.tolist(), strict=True

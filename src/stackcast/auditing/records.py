@@ -42,10 +42,9 @@ from stackcast.protocol import Transcript
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
     import polars as pl
 
-    from stackcast._validation import FloatArray
+    from stackcast._validation import FloatArray, IntArray, Table
     from stackcast.games import Game, StrategySpace
 
 #: Strategies that are checked together, so that temporary tables stay small.
@@ -112,7 +111,7 @@ def _from_frame(frame: pl.DataFrame, game: Game | None) -> Transcript:
     if "phase" in frame.columns:
         phases = frame["phase"].cast(str).fill_null("").to_list()
     record = Transcript.from_rounds(strategies, responses, forecasts, phases)
-    metadata: dict[str, Any] = {"draws": True} if draws else {}
+    metadata: Table = {"draws": True} if draws else {}
     if game is not None:
         m = game.space.dimension
         if strategies.shape[1] != m:
@@ -174,9 +173,7 @@ def _drawn(frame: pl.DataFrame, actions: Sequence[str] | None) -> FloatArray:
     return rows
 
 
-def _numbers_of(
-    frame: pl.DataFrame, name: str, actions: Sequence[str] | None
-) -> npt.NDArray[np.int64]:
+def _numbers_of(frame: pl.DataFrame, name: str, actions: Sequence[str] | None) -> IntArray:
     """Return a column of names, or of numbers from 1 on, as numbers from 0 on."""
     refuse_missing(frame, name)
     column = frame[name]

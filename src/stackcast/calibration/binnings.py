@@ -48,10 +48,8 @@ from stackcast.games import BEST_RESPONSE_TOLERANCE, AgentView, Ball, StrategySp
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy.typing as npt
-
     from stackcast._state import State
-    from stackcast._validation import FloatArray
+    from stackcast._validation import FloatArray, IntArray
 
 
 @runtime_checkable
@@ -322,7 +320,7 @@ class CoverBinning(CompiledWeights):
             CELLS, np.zeros((1, 1)), np.array(low[:divided], dtype=np.float64), self.spacing, 0
         )
 
-    def cells(self, forecasts: Any) -> npt.NDArray[np.int64]:
+    def cells(self, forecasts: Any) -> IntArray:
         """Return the cell of every forecast (row), counted from the lowest in each coordinate."""
         stack = _stack(forecasts, self.dimension)[:, : len(self.compiled.vector)]
         return np.floor((stack - self.compiled.vector) / self.spacing).astype(np.int64)

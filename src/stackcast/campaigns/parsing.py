@@ -30,9 +30,7 @@ from stackcast.games import Constraint, StrategySpace
 if TYPE_CHECKING:
     import os
 
-    import numpy.typing as npt
-
-    from stackcast._validation import FloatArray
+    from stackcast._validation import FloatArray, IntArray
 
 #: What stands for a response that nobody saw.
 MISSING = "?"
@@ -68,7 +66,7 @@ class Told:
         """How many rounds were played, missing responses included."""
         return sum(self.counts) + self.missing
 
-    def seen(self) -> npt.NDArray[np.int64]:
+    def seen(self) -> IntArray:
         """Return the responses that were seen, in order.
 
         Counts are spread evenly, so that every part of the rounds has about the same shares.
@@ -310,7 +308,7 @@ def read_log(
     strategy: FloatArray | None = None,
     since: date | None = None,
     until: date | None = None,
-) -> tuple[list[tuple[FloatArray, npt.NDArray[np.int64]]], bool]:
+) -> tuple[list[tuple[FloatArray, IntArray]], bool]:
     """Return the mixes of a log from before, each with the counts of the responses it drew.
 
     Parameters
@@ -349,7 +347,7 @@ def read_log(
         mixes, estimated = _mixes(rows, counts, principal_actions, strategy)
     except InputError as error:
         raise error.inside(f"{path}") from None
-    found: list[tuple[FloatArray, npt.NDArray[np.int64]]] = []
+    found: list[tuple[FloatArray, IntArray]] = []
     for h, y, n in zip(mixes, responses, counts, strict=True):
         if not found or not np.array_equal(found[-1][0], h):
             found.append((h, np.zeros(len(agent_actions), dtype=np.int64)))

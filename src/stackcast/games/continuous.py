@@ -32,7 +32,9 @@ from stackcast.games.game import Immutable
 from stackcast.games.spaces import Ball, Domain, Polytope
 
 if TYPE_CHECKING:
-    from stackcast._validation import FloatArray
+    import numpy.typing as npt
+
+    from stackcast._validation import FloatArray, Table
 
 #: A best response is accepted where the slope of the agent's utility is this part of the first.
 _SLOPE = 1e-5
@@ -127,12 +129,14 @@ class ContinuousPrincipalView(_ContinuousView):
         super().__init__(game)
         self._side = side
 
-    def utilities(self, strategy: Any, responses: Any) -> FloatArray:
+    def utilities(self, strategy: npt.ArrayLike, responses: npt.ArrayLike) -> FloatArray:
         """Return U_P of the strategy and each response (row)."""
         x, y = np.asarray(strategy, dtype=np.float64), np.asarray(responses, dtype=np.float64)
         return self._side.utilities(x, y)
 
-    def gradients(self, strategy: Any, response: Any) -> tuple[FloatArray, FloatArray]:
+    def gradients(
+        self, strategy: npt.ArrayLike, response: npt.ArrayLike
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the gradients of U_P in the strategy and in the response."""
         x, y = np.asarray(strategy, dtype=np.float64), np.asarray(response, dtype=np.float64)
         return self._side.gradients(x, y)
@@ -145,12 +149,12 @@ class ContinuousAgentView(_ContinuousView):
         super().__init__(game)
         self._side = side
 
-    def utility(self, strategy: Any, response: Any) -> float:
+    def utility(self, strategy: npt.ArrayLike, response: npt.ArrayLike) -> float:
         """Return U_A of the strategy and the response."""
         x, y = np.asarray(strategy, dtype=np.float64), np.asarray(response, dtype=np.float64)
         return float(self._side.utility(x, y))
 
-    def best_responses(self, strategies: Any) -> FloatArray:
+    def best_responses(self, strategies: npt.ArrayLike) -> FloatArray:
         """Return the best response to each strategy (row)."""
         return self._side.responses(np.atleast_2d(np.asarray(strategies, dtype=np.float64)))
 
@@ -357,23 +361,23 @@ class ContinuousGame(InNotebook, Immutable):
         found = estimate_constants(self) if missing else {}
         return Constants(**{**found, **self._given}, estimated=missing)
 
-    def principal_utilities(self, strategy: Any, responses: Any) -> FloatArray:
+    def principal_utilities(self, strategy: npt.ArrayLike, responses: npt.ArrayLike) -> FloatArray:
         """Return U_P of the strategy and each response (row)."""
         return self.principal_view.utilities(strategy, responses)
 
-    def agent_utility(self, strategy: Any, response: Any) -> float:
+    def agent_utility(self, strategy: npt.ArrayLike, response: npt.ArrayLike) -> float:
         """Return U_A of the strategy and the response."""
         return self.agent_view.utility(strategy, response)
 
-    def best_responses(self, strategies: Any) -> FloatArray:
+    def best_responses(self, strategies: npt.ArrayLike) -> FloatArray:
         """Return the best response to each strategy (row)."""
         return self.agent_view.best_responses(strategies)
 
-    def commitment_value(self, strategy: Any) -> float:
+    def commitment_value(self, strategy: npt.ArrayLike) -> float:
         """Return C(x) = U_P(x, BR(x))."""
         return float(self.principal_utilities(strategy, self.best_responses(strategy))[0])
 
-    def commitment_gradient(self, strategy: Any) -> FloatArray:
+    def commitment_gradient(self, strategy: npt.ArrayLike) -> FloatArray:
         """Return ∇C(x) = ∇_x U_P + J_BRᵀ ∇_y U_P."""
         x = np.asarray(strategy, dtype=np.float64)
         in_strategy, in_response = self._principal.gradients(x, self.best_responses(x)[0])
@@ -496,7 +500,7 @@ class NumericResponse:
         found = [self._search(x) for x in (np.zeros(domain.dimension), *arms)]
         self._starts = found
 
-    def __call__(self, strategies: Any) -> FloatArray:
+    def __call__(self, strategies: npt.ArrayLike) -> FloatArray:
         """Return the best response to each row."""
         return np.array([self._search(x) for x in np.asarray(strategies, dtype=np.float64)])
 
@@ -609,7 +613,7 @@ class AssumptionReport:
         """The lines that fail."""
         return tuple(line for line in self.lines if not line.holds)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Table:
         """Return the report as plain values."""
         return {"samples": self.samples, "lines": [vars(line) for line in self.lines]}
 

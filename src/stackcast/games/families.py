@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from stackcast._validation import FloatArray
+    from stackcast._validation import BoolArray, FloatArray, Table
     from stackcast.games.spaces import Domain
 
 #: The numeric columns of credit_data.
@@ -57,11 +57,11 @@ CREDIT_FEATURES = (
 def quadratic_game(
     domain: Domain,
     *,
-    target: Any,
-    response_weight: Any,
-    interaction: Any,
-    offset: Any,
-    reaction: Any,
+    target: npt.ArrayLike,
+    response_weight: npt.ArrayLike,
+    interaction: npt.ArrayLike,
+    offset: npt.ArrayLike,
+    reaction: npt.ArrayLike,
     base: float = 0.0,
     name: str = "",
     description: str = "",
@@ -138,8 +138,8 @@ def quadratic_game(
 def strategic_score(
     domain: Domain,
     *,
-    features: Any,
-    reference: Any,
+    features: npt.ArrayLike,
+    reference: npt.ArrayLike,
     cost: float = 1.0,
     regularisation: float = 1.0,
     base: float = 0.0,
@@ -182,7 +182,7 @@ def strategic_score(
         lipschitz_best_response=1.0 / kappa,
         lipschitz_value=gap + (2.0 / kappa + mu) * R,
     )
-    parameters: dict[str, Any] = {
+    parameters: Table = {
         "features": z.tolist(),
         "reference": aim.tolist(),
         "cost": kappa,
@@ -310,18 +310,18 @@ class LabelledData:
     """
 
     rows: FloatArray
-    labels: npt.NDArray[np.bool_]
+    labels: BoolArray
     features: tuple[str, ...]
-    origin: dict[str, Any]
+    origin: Table
     digest: str
 
     @classmethod
     def of(
         cls,
-        rows: Any,
-        labels: Any,
+        rows: npt.ArrayLike,
+        labels: npt.ArrayLike,
         features: Sequence[str] | None = None,
-        origin: dict[str, Any] | None = None,
+        origin: Table | None = None,
     ) -> LabelledData:
         """Standardise a table: each feature gets mean 0 and variance 1, both labels counting alike.
 
@@ -405,7 +405,7 @@ def credit_data(features: Iterable[str] = CREDIT_FEATURES) -> LabelledData:
     return LabelledData.of(filled, labels, chosen, origin)
 
 
-def _chosen(field: str, features: Any, known: tuple[str, ...]) -> tuple[str, ...]:
+def _chosen(field: str, features: Iterable[str], known: tuple[str, ...]) -> tuple[str, ...]:
     """Return features that are known, each once; refuse anything else."""
     chosen = (features,) if isinstance(features, str) else features
     if isinstance(chosen, Iterable):

@@ -42,6 +42,7 @@ from stackcast.games.spaces import Ball, Polytope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from stackcast._validation import Table
     from stackcast.games.spaces import Domain
 
 FORMAT = "stackcast-game-1"
@@ -243,7 +244,7 @@ def game_from_table(table: object) -> AnyGame:
     return kind(**entries)
 
 
-def _continuous(table: dict[str, Any]) -> ContinuousGame:
+def _continuous(table: Table) -> ContinuousGame:
     needed, optional, make = _FAMILIES[one_of("family", table["family"], tuple(_FAMILIES))]
     parts = {"family": "a word", "parameters": "a table with " + ", ".join(needed)}
     entries = table_of("", table, {**parts, "domain": "a table"}, (*_STORY, "format"))
@@ -267,7 +268,7 @@ def _domain(table: object) -> Domain:
         raise error.inside("domain") from None
 
 
-def game_to_table(game: Game | ContinuousGame) -> dict[str, Any]:
+def game_to_table(game: Game | ContinuousGame) -> Table:
     """Return the table that stands for a game in a file: numbers, texts, lists and tables."""
     table = {"format": FORMAT, **{key: getattr(game, key) for key in _STORY}}
     table = {key: value for key, value in table.items() if value not in ("", None)}
@@ -292,7 +293,7 @@ def game_to_table(game: Game | ContinuousGame) -> dict[str, Any]:
     return table
 
 
-def _json(table: dict[str, Any]) -> str:
+def _json(table: Table) -> str:
     """Return the text of a JSON file, matrices row by row."""
 
     def lines(value: Any) -> str:
@@ -304,7 +305,7 @@ def _json(table: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
-def _toml(table: dict[str, Any]) -> str:
+def _toml(table: Table) -> str:
     """Return the text of a TOML file, matrices row by row."""
     text = ""
     for key, value in table.items():

@@ -42,7 +42,7 @@ from stackcast.games.spaces import Constraint, Polytope
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from stackcast._validation import FloatArray
+    from stackcast._validation import BoolArray, FloatArray, IntArray, Table
 
 #: Two utilities of an agent are tied when they differ by no more than this times the agent's scale.
 #: Best-response sets, regions and the one-shot solver all use this one number: far above the
@@ -66,7 +66,7 @@ class _View:
         rows, columns = few(self.principal_actions), few(self.agent_actions)
         return f"{type(self).__name__}({m}×{k}: {rows} × {columns})"
 
-    def utilities(self, strategy: Any) -> FloatArray:
+    def utilities(self, strategy: npt.ArrayLike) -> FloatArray:
         """Return this side's utility of every response; ``strategy`` may be a stack of rows."""
         return np.asarray(strategy, dtype=np.float64) @ self.payoffs + self.offsets
 
@@ -87,8 +87,8 @@ class AgentView(_View):
     """What an agent knows: its own payoffs and the names of the actions."""
 
     def best_responses(
-        self, strategy: Any, tolerance: float = BEST_RESPONSE_TOLERANCE
-    ) -> npt.NDArray[np.bool_]:
+        self, strategy: npt.ArrayLike, tolerance: float = BEST_RESPONSE_TOLERANCE
+    ) -> BoolArray:
         """Return which responses are best, within ``tolerance`` times :attr:`scale`.
 
         For a stack of strategies the answer has one row for each.
@@ -99,10 +99,10 @@ class AgentView(_View):
 
     def respond(
         self,
-        strategy: Any,
+        strategy: npt.ArrayLike,
         ties: TieRule = "lowest",
         rng: np.random.Generator | None = None,
-    ) -> npt.NDArray[np.int64]:
+    ) -> IntArray:
         """Return a best response to each strategy, ties broken by ``ties``.
 
         ``"lowest"`` takes the first of the tied actions in the game's order, the paper's
@@ -180,7 +180,7 @@ class Game(InNotebook, Immutable, ABC):
             _ = self.space  # says whether any strategy satisfies them
 
     @property
-    def _story(self) -> dict[str, Any]:
+    def _story(self) -> Table:
         """The arguments that do not depend on units."""
         words = ("name", "description", "source", "constraints")
         return {word: getattr(self, word) for word in words}
@@ -224,7 +224,7 @@ class Game(InNotebook, Immutable, ABC):
 
     def best_responses(
         self, strategy: npt.ArrayLike, tolerance: float = BEST_RESPONSE_TOLERANCE
-    ) -> npt.NDArray[np.bool_]:
+    ) -> BoolArray:
         """Return which agent actions are best responses (see :meth:`AgentView.best_responses`)."""
         real_number("tolerance", tolerance, at_least=0)
         return self.agent_view.best_responses(self.space.check_all("strategy", strategy), tolerance)
@@ -234,7 +234,7 @@ class Game(InNotebook, Immutable, ABC):
         strategy: npt.ArrayLike,
         ties: TieRule = "lowest",
         rng: np.random.Generator | None = None,
-    ) -> npt.NDArray[np.int64]:
+    ) -> IntArray:
         """Return a best response to each strategy (see :meth:`AgentView.respond`)."""
         return self.agent_view.respond(self.space.check_all("strategy", strategy), ties, rng)
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from stackcast._validation import FloatArray
+    from stackcast._validation import FloatArray, Table
     from stackcast.games.game import PrincipalView
     from stackcast.games.spaces import Constraint
 
@@ -152,7 +152,7 @@ class HalfKnownGame:
         column = real_vector("payoffs", payoffs, len(self.principal_actions))
         if name in self.agent_actions:
             raise InputError("action", "a new name", shown(name))
-        more: dict[str, Any] = {
+        more: Table = {
             "principal_payoffs": np.column_stack([self.shell.principal_payoffs, column]),
             "agent_actions": [*self.agent_actions, name],
             "fingerprint": "",
@@ -185,7 +185,7 @@ class HalfKnownGame:
         )  # fmt: skip
 
     def _changed(self, **fields: Any) -> HalfKnownGame:
-        table: dict[str, Any] = {
+        table: Table = {
             **self.to_table(),
             "constraints": self.shell.constraints,
             "fingerprint": self.fingerprint,
@@ -193,10 +193,10 @@ class HalfKnownGame:
         }
         return HalfKnownGame(**table)
 
-    def to_table(self) -> dict[str, Any]:
+    def to_table(self) -> Table:
         """Return what a file would hold: numbers, texts, lists and tables."""
         game = self.shell
-        table: dict[str, Any] = {key: word for key in _STORY if (word := getattr(game, key))}
+        table: Table = {key: word for key in _STORY if (word := getattr(game, key))}
         table["principal_actions"] = list(game.principal_actions)
         table["agent_actions"] = list(game.agent_actions)
         table["principal_payoffs"] = game.principal_payoffs.tolist()
@@ -251,7 +251,7 @@ def load_half_known(name_or_path: str | os.PathLike[str]) -> HalfKnownGame:
     return HalfKnownGame.of(load_any(name_or_path))
 
 
-def _is_half(table: dict[str, Any]) -> bool:
+def _is_half(table: Table) -> bool:
     rows = table.get("agent_payoffs")
     if rows is None or "agent_payoffs_low" in table or "agent_payoffs_high" in table:
         return True
@@ -263,7 +263,7 @@ def _is_half(table: dict[str, Any]) -> bool:
     return any(cell == "?" or isinstance(cell, list) for cell in cells)
 
 
-def _ranges(rows: Any) -> tuple[FloatArray, FloatArray]:
+def _ranges(rows: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return bounds from a table of numbers, pairs and question marks."""
     expected = "a number, a pair [low, high] or '?'"
     if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):

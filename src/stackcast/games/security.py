@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from stackcast._validation import FloatArray
+    from stackcast._validation import BoolArray, FloatArray
 
 V = TypeVar("V", PrincipalView, AgentView)
 
@@ -164,9 +164,7 @@ class SecurityGame(Game):
             self.attacker_uncovered,
         )
 
-    def draw_schedules(
-        self, coverage: npt.ArrayLike, days: int, seed: int
-    ) -> npt.NDArray[np.bool_]:
+    def draw_schedules(self, coverage: npt.ArrayLike, days: int, seed: int) -> BoolArray:
         """Return which targets are covered on each day, drawn so that coverage is as asked.
 
         Comb sampling: the coverage is laid end to end on a line, and a comb with teeth at distance

@@ -43,7 +43,7 @@ from stackcast._validation import (
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from stackcast._validation import FloatArray
+    from stackcast._validation import BoolArray, FloatArray, Table
 
 #: Rows whose normal within the hull is shorter than this, relative to the row, are constants.
 _FLAT = 1e-13
@@ -120,9 +120,9 @@ class Constraint:
         except InputError as error:
             raise error.inside(field) from None
 
-    def to_table(self) -> dict[str, Any]:
+    def to_table(self) -> Table:
         """Return the table that stands for this constraint in a game file."""
-        table: dict[str, Any] = {"name": self.name} if self.name else {}
+        table: Table = {"name": self.name} if self.name else {}
         table["weights"] = dict(self.weights)
         if self.at_least is not None:
             table["at_least"] = self.at_least
@@ -152,7 +152,7 @@ class Ball:
 
     kind = "ball"
 
-    def __init__(self, center: Any, radius: float = 1.0) -> None:
+    def __init__(self, center: npt.ArrayLike, radius: float = 1.0) -> None:
         if np.ndim(center) == 0:
             center = np.zeros(whole_number("dimension", center, at_least=1))
         self.center = real_vector("center", center)
@@ -179,13 +179,13 @@ class Ball:
         """The lowest (first row) and the highest value of each coordinate."""
         return np.array([self.center - self.radius, self.center + self.radius])
 
-    def project(self, point: Any, inset: float = 0.0) -> FloatArray:
+    def project(self, point: npt.ArrayLike, inset: float = 0.0) -> FloatArray:
         """Return the nearest point of the ball, or of its inset."""
         x = np.array(point, dtype=np.float64) - self.center
         length, radius = float(np.sqrt(x @ x)), _left(self.radius, inset)
         return self.center + (x if length <= radius else x * (radius / length))
 
-    def argmax(self, direction: Any) -> FloatArray:
+    def argmax(self, direction: npt.ArrayLike) -> FloatArray:
         """Return a point of the ball that is furthest along ``direction``."""
         d = np.asarray(direction, dtype=np.float64)
         length = float(np.sqrt(d @ d))
@@ -193,7 +193,7 @@ class Ball:
             np.zeros(self.dimension) if length == 0 else d * (self.radius / length)
         )
 
-    def contains(self, strategy: Any, tolerance: float = PROBABILITY_TOLERANCE) -> bool:
+    def contains(self, strategy: npt.ArrayLike, tolerance: float = PROBABILITY_TOLERANCE) -> bool:
         """Tell whether ``strategy`` lies in the ball, within ``tolerance``."""
         x = np.asarray(strategy, dtype=np.float64)
         if x.shape != (self.dimension,):
@@ -201,7 +201,7 @@ class Ball:
         x = x - self.center
         return bool(np.sqrt(x @ x) <= self.radius + tolerance)
 
-    def check(self, field: str, strategy: Any) -> FloatArray:
+    def check(self, field: str, strategy: npt.ArrayLike) -> FloatArray:
         """Return ``strategy`` as a point of the ball, or say in one sentence why it is none."""
         x = real_vector(field, strategy, self.dimension)
         if not self.contains(x):
@@ -209,7 +209,7 @@ class Ball:
             raise InputError(field, f"a point within {self.radius:g} of {place}", shown(x.tolist()))
         return x
 
-    def check_all(self, field: str, strategies: Any) -> FloatArray:
+    def check_all(self, field: str, strategies: npt.ArrayLike) -> FloatArray:
         """Return one point or a stack of them as an array; refuse what is outside."""
         x = np.asarray(strategies, dtype=np.float64)
         rows = np.atleast_2d(x)
@@ -230,7 +230,7 @@ class Ball:
         reach: FloatArray = rng.random((count, 1)) ** (1.0 / self.dimension)
         return self.center + self.radius * reach * rows / lengths
 
-    def to_table(self) -> dict[str, Any]:
+    def to_table(self) -> Table:
         """Return the table that stands for this ball in a file."""
         return {"kind": "ball", "dimension": self.dimension, "radius": self.radius}
 
@@ -269,10 +269,10 @@ class Polytope:
 
     def __init__(
         self,
-        inequality_rows: Any,
-        inequality_bounds: Any,
-        equality_rows: Any = None,
-        equality_bounds: Any = None,
+        inequality_rows: npt.ArrayLike,
+        inequality_bounds: npt.ArrayLike,
+        equality_rows: npt.ArrayLike | None = None,
+        equality_bounds: npt.ArrayLike | None = None,
         kind: Literal["simplex", "coverage", "box", "polytope"] = "polytope",
     ) -> None:
         rows, bounds = inequality_rows, inequality_bounds
@@ -322,7 +322,7 @@ class Polytope:
         return own._constrained(targets, constraints, "names of targets")
 
     @classmethod
-    def box(cls, low: Any, high: Any) -> Polytope:
+    def box(cls, low: npt.ArrayLike, high: npt.ArrayLike) -> Polytope:
         """Return the points between ``low`` and ``high`` in every coordinate.
 
         Examples
@@ -474,7 +474,7 @@ class Polytope:
         sides = np.vstack([np.eye(self.dimension), -np.eye(self.dimension)])
         return self._holds_origin and all(self._program(d) is not None for d in sides)
 
-    def contains(self, strategy: Any, tolerance: float = PROBABILITY_TOLERANCE) -> bool:
+    def contains(self, strategy: npt.ArrayLike, tolerance: float = PROBABILITY_TOLERANCE) -> bool:
         """Tell whether ``strategy`` lies in the polytope, within ``tolerance`` in each row."""
         x = np.asarray(strategy, dtype=np.float64)
         return bool(
@@ -484,7 +484,7 @@ class Polytope:
             and (np.abs(self.equality_rows @ x - self.equality_bounds) <= tolerance).all()
         )
 
-    def check_all(self, field: str, strategies: Any) -> FloatArray:
+    def check_all(self, field: str, strategies: npt.ArrayLike) -> FloatArray:
         """Return one strategy or a stack of them as an array, as given; refuse what is none."""
         try:
             given = np.asarray(strategies)
@@ -497,7 +497,7 @@ class Polytope:
             return self.check(field, strategies)
         x = given.astype(np.float64)
         rows = np.atleast_2d(x)
-        inside: npt.NDArray[np.bool_] = np.zeros(len(rows), dtype=np.bool_)
+        inside: BoolArray = np.zeros(len(rows), dtype=np.bool_)
         if rows.shape[1] == self.dimension:
             with np.errstate(invalid="ignore"):
                 over = rows @ self.inequality_rows.T - self.inequality_bounds
@@ -509,7 +509,7 @@ class Polytope:
             self.check(f"{field}, row {first + 1}" if x.ndim == 2 else field, rows[first])
         return x
 
-    def check(self, field: str, strategy: Any) -> FloatArray:
+    def check(self, field: str, strategy: npt.ArrayLike) -> FloatArray:
         """Return ``strategy`` as a vector of this space, or say in one sentence why it is none."""
         x = real_vector(field, strategy, self.dimension)
         if self.kind == "simplex":
@@ -531,7 +531,7 @@ class Polytope:
             raise InputError(field, "a strategy that satisfies every constraint", shown(x.tolist()))
         return x
 
-    def argmax(self, direction: Any) -> FloatArray:
+    def argmax(self, direction: npt.ArrayLike) -> FloatArray:
         """Return a point of the polytope that is furthest along ``direction``."""
         point = self._furthest(np.asarray(direction, dtype=np.float64))
         if point is None:
@@ -572,7 +572,7 @@ class Polytope:
         )
         return None if result.x is None else np.asarray(result.x, dtype=np.float64)
 
-    def project(self, point: Any, inset: float = 0.0) -> FloatArray:
+    def project(self, point: npt.ArrayLike, inset: float = 0.0) -> FloatArray:
         """Return the nearest point of the polytope, or of its inset.
 
         Simplex, coverage and box in closed form. Otherwise a least-distance program, solved as
@@ -766,7 +766,7 @@ class Polytope:
             raise InputError("polytope", "an interior, or a hull of at most two dimensions", f"{d}")
         return ball.center + corners @ self.basis.T
 
-    def to_table(self) -> dict[str, Any]:
+    def to_table(self) -> Table:
         """Return the table that stands for the domain of a continuous game in a file."""
         if self.kind == "box":
             low, high = self.limits.tolist()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from stackcast._validation import FloatArray
+    from stackcast._validation import AnyArray, FloatArray, Table
     from stackcast.games import AgentView, Game
     from stackcast.protocol import Agent
 
@@ -72,7 +72,7 @@ class _Play:
             self.game.principal_view, lambda _: self._next, horizon=self.rounds, hold=self.hold
         )
         self.strategies: list[FloatArray] = []
-        self.responses: list[npt.NDArray[Any]] = []
+        self.responses: list[AnyArray] = []
         self.played, self.earned = 0, 0.0
 
     def strategy(self, action: npt.ArrayLike) -> FloatArray:
@@ -98,11 +98,11 @@ class _Play:
         self.earned += principal * len(responses)
         return principal, other
 
-    def info(self) -> dict[str, Any]:
+    def info(self) -> Table:
         """Return V* and the regret a round; at the end also what the episode certifies."""
         if not self.played:
             return {"value": self.value}
-        info: dict[str, Any] = {
+        info: Table = {
             "value": self.value,
             "regret": self.value - self.earned / self.played,
             "strategy": self.strategies[-1],
@@ -158,7 +158,7 @@ class PrincipalEnv(_Env):  # type: ignore[misc]
     (array([1., 0., 0.], dtype=float32), np.float32(0.01))
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: ClassVar[Table] = {"render_modes": []}
 
     def __init__(
         self,
@@ -191,15 +191,15 @@ class PrincipalEnv(_Env):  # type: ignore[misc]
         return self._play.transcript()
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+        self, *, seed: int | None = None, options: Table | None = None
+    ) -> tuple[Observation, Table]:
         """Begin an episode against a fresh agent."""
         super().reset(seed=seed, options=options)
         self._play.begin()
         self._agent = self._new(self._made, int(self.np_random.integers(2**31)))
         return self._play.principal.observation, self._play.info()
 
-    def step(self, action: npt.ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: npt.ArrayLike) -> tuple[Observation, float, bool, bool, Table]:
         """Hold the action's strategy for some rounds."""
         play = self._play
         reward, _ = play.advance(action, self._agent)
@@ -242,7 +242,7 @@ class ParallelEnv(_ParallelEnv):  # type: ignore[misc]
     array([0.5 , 0.5 , 0.  , 1.  , 0.01], dtype=float32)
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata: ClassVar[Table] = {
         "name": "stackcast_v0",
         "render_modes": [],
         "is_parallelizable": True,
@@ -293,8 +293,8 @@ class ParallelEnv(_ParallelEnv):  # type: ignore[misc]
         return self._play.transcript()
 
     def reset(
-        self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+        self, seed: int | None = None, options: Table | None = None
+    ) -> tuple[dict[str, Observation], dict[str, Table]]:
         """Begin an episode."""
         del options
         if seed is not None:
@@ -304,7 +304,7 @@ class ParallelEnv(_ParallelEnv):  # type: ignore[misc]
         self._agent = self._new(int(self._rng.integers(2**31)))
         return self._observed(), {"principal_0": self._play.info(), "agent_0": {}}
 
-    def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    def step(self, actions: Table) -> tuple[Table, ...]:
         """Play a round; both acted on what they saw of the rounds before."""
         self._response = actions["agent_0"]
         earned = self._play.advance(actions["principal_0"], self._agent)

@@ -25,10 +25,8 @@ from stackcast.protocol import UNTIL_THE_END, Block, Principal, Recommendation
 from stackcast.solvers import maximise
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from stackcast._state import State
-    from stackcast._validation import FloatArray
+    from stackcast._validation import AnyArray, FloatArray, Table
     from stackcast.games import ContinuousGame
 
 
@@ -65,7 +63,7 @@ class LazyGDwoG(Principal):
     plays = ("continuous",)
 
     @classmethod
-    def suited(cls, view: Any, horizon: int) -> dict[str, Any]:  # noqa: ARG003
+    def suited(cls, view: Any, horizon: int) -> Table:  # noqa: ARG003
         """Return epochs of at most 200 rounds, at least 50 of them where the horizon allows."""
         rounds = max(1, min(200, horizon // 50))
         return {"epoch_rounds": rounds, "epochs": max(1, horizon // rounds)}
@@ -98,7 +96,7 @@ class LazyGDwoG(Principal):
         self._last = np.full(view.response_dimension + 1, np.nan)
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Table:
         """The name, the step sizes, the epochs and the seed."""
         return {
             "name": "LazyGDwoG",
@@ -128,7 +126,7 @@ class LazyGDwoG(Principal):
         self._direction = raw / np.sqrt(raw @ raw)
         return Block(self._x + self._delta * self._direction, self._epoch_rounds, "explore")
 
-    def observe(self, responses: npt.NDArray[Any]) -> None:
+    def observe(self, responses: AnyArray) -> None:
         """Climb along the direction by what the epoch's mean response earns."""
         mean = np.asarray(responses, dtype=np.float64).mean(axis=0)
         if self._epoch > self._epochs:
@@ -245,7 +243,7 @@ def checked_view(view: object) -> ContinuousPrincipalView:
     return view
 
 
-def mean_of(responses: npt.NDArray[Any]) -> FloatArray:
+def mean_of(responses: AnyArray) -> FloatArray:
     """Return the mean response of the second half of a block, when forecasts have settled."""
     rows = np.asarray(responses, dtype=np.float64)
     mean: FloatArray = rows[len(rows) // 2 :].mean(axis=0)
@@ -291,7 +289,7 @@ class ResponseGradient(Principal):
     plays = ("continuous",)
 
     @classmethod
-    def suited(cls, view: Any, horizon: int) -> dict[str, Any]:  # noqa: ARG003
+    def suited(cls, view: Any, horizon: int) -> Table:  # noqa: ARG003
         """Return epochs of at most 200 rounds, at least 50 of them where the horizon allows."""
         rounds = max(1, min(200, horizon // 50))
         return {"epoch_rounds": rounds, "epochs": max(1, horizon // rounds)}
@@ -324,7 +322,7 @@ class ResponseGradient(Principal):
         self._stale = False  # whether J was measured elsewhere and has missed since
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Table:
         """The name, the rounds of an epoch and the first difference."""
         return {
             "name": "ResponseGradient",
@@ -358,7 +356,7 @@ class ResponseGradient(Principal):
             point = self._candidate
         return Block(point.copy(), self._epoch_rounds, _PHASES[self._mode])
 
-    def observe(self, responses: npt.NDArray[Any]) -> None:
+    def observe(self, responses: AnyArray) -> None:
         """Learn from the mean response, and decide what to play next."""
         mean = mean_of(responses)
         if len(responses) >= 4:

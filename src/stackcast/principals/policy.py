@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from stackcast.protocol import Block, Principal, Recommendation, fits
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stackcast._validation import FloatArray
+    from stackcast._validation import AnyArray, FloatArray, Table
 
 #: Policies compute in single precision: strategies that miss the space by less are projected.
 _SINGLE = 1e-5
@@ -73,7 +73,7 @@ class FromPolicy(Principal):
         self._shares = np.full(k, 1.0 / k)
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Table:
         """The name, the label of the policy, the horizon and the hold."""
         chosen = {"label": self.label, "horizon": self.horizon, "hold": self.hold}
         return {"name": type(self).__name__, "seed": self.seed, **chosen}
@@ -108,7 +108,7 @@ class FromPolicy(Principal):
             strategy = np.clip(space.project(strategy), 0.0, 1.0)
         return space.check("policy's strategy", strategy)
 
-    def observe(self, responses: npt.NDArray[Any]) -> None:
+    def observe(self, responses: AnyArray) -> None:
         """Count the responses to the block."""
         counts = np.bincount(responses, minlength=len(self._shares))
         self._shares = counts / len(responses)

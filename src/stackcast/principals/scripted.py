@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from stackcast._validation import FloatArray
+    from stackcast._validation import AnyArray, FloatArray, IntArray, Table
     from stackcast.games import Game, PrincipalView
 
 
@@ -34,11 +34,9 @@ class _Scripted(Principal):
 
     _played: int = field(default=0, init=False)
     _last: int = field(default=0, init=False)
-    _counts: npt.NDArray[np.int64] = field(init=False)
+    _counts: IntArray = field(init=False)
 
-    def _follow(
-        self, strategies: FloatArray, rounds: npt.NDArray[np.int64], phases: Sequence[str]
-    ) -> None:
+    def _follow(self, strategies: FloatArray, rounds: IntArray, phases: Sequence[str]) -> None:
         strategies.flags.writeable = False
         self._strategies, self._rounds, self._phases = strategies, rounds, phases
         self._ends = np.cumsum(rounds)
@@ -61,7 +59,7 @@ class _Scripted(Principal):
         left = int(self._ends[entry]) - self._played
         return Block(self._strategies[entry], left, self._phases[entry % len(self._phases)])
 
-    def observe(self, responses: npt.NDArray[Any]) -> None:
+    def observe(self, responses: AnyArray) -> None:
         """Count the answers, and move on in the script."""
         entry = int(np.searchsorted(self._ends, self._played, side="right"))
         if entry != self._last:
@@ -185,7 +183,7 @@ class Replay(_Scripted):
         self._follow(kept, np.diff(np.append(at, len(rows))), ["replay"])
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Table:
         """The name and a hash of the sequence, which may be long."""
         content = self._strategies.tobytes() + self._rounds.tobytes()
         return {
@@ -249,7 +247,7 @@ class Oracle(Principal):
         return solve(self._game)
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Table:
         """The name, the seed and the margin."""
         return {**super().settings, "margin": self._margin}
 
@@ -268,7 +266,7 @@ class Oracle(Principal):
             self._solution = self._solved(end)
         return Block(self._solution.strategy, end - self._played, "commit")
 
-    def observe(self, responses: npt.NDArray[Any]) -> None:
+    def observe(self, responses: AnyArray) -> None:
         """Count the rounds; the answers were known beforehand."""
         self._played += len(responses)
 
@@ -280,9 +278,9 @@ class _Arms(Principal):
     horizon: int
     _: KW_ONLY
     block: int = 100
-    _pulls: npt.NDArray[np.int64] = field(init=False)
+    _pulls: IntArray = field(init=False)
     _earned: FloatArray = field(init=False)
-    _counts: npt.NDArray[np.int64] = field(init=False)
+    _counts: IntArray = field(init=False)
     _arm: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -313,7 +311,7 @@ class _Arms(Principal):
         np.divide(self._earned, self._pulls, out=mean, where=self._pulls > 0)
         return int(np.argmax(mean))
 
-    def observe(self, responses: npt.NDArray[Any]) -> None:
+    def observe(self, responses: AnyArray) -> None:
         """Credit the arm with what it earned."""
         window = np.asarray(responses)[len(responses) // 2 :]
         utilities = self.view.utilities(self._arms[self._arm])

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from stackcast._validation import AnyArray, FloatArray, Table
+    from stackcast._validation import AnyArray, BoolArray, FloatArray, IntArray, Table
     from stackcast.games import Game
 
 FORMAT = 1
@@ -82,7 +82,7 @@ class Transcript(InFrames):
     """
 
     block_strategies: FloatArray
-    block_rounds: npt.NDArray[np.int64]
+    block_rounds: IntArray
     block_phases: npt.NDArray[np.int32]
     phase_names: tuple[str, ...]
     compact_responses: AnyArray
@@ -323,7 +323,7 @@ class Transcript(InFrames):
         return f"Transcript({size}{known})"
 
 
-def _starts_of_runs(rows: AnyArray) -> npt.NDArray[np.bool_]:
+def _starts_of_runs(rows: AnyArray) -> BoolArray:
     first = np.ones(len(rows), dtype=bool)
     first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
     return first
@@ -393,7 +393,7 @@ def _from_table(frame: pl.DataFrame, about: Table) -> Transcript:
     )
 
 
-def _lists(name: str, values: AnyArray, lengths: npt.NDArray[np.int64]) -> pl.Series:
+def _lists(name: str, values: AnyArray, lengths: IntArray) -> pl.Series:
     """Return ``values`` cut into consecutive lists of the given lengths, empty ones included."""
     import polars as pl
 
@@ -417,7 +417,7 @@ def _flat(lists: pl.Series, dtype: str) -> AnyArray:
     return np.ascontiguousarray(values.to_numpy().astype(dtype))
 
 
-def _starts(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _starts(lengths: IntArray) -> IntArray:
     return np.cumsum(lengths) - lengths
 
 

@@ -12,9 +12,7 @@ from stackcast._validation import InputError
 from stackcast.games import ContinuousGame
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from stackcast._validation import FloatArray
+    from stackcast._validation import FloatArray, IntArray
     from stackcast.protocol import Transcript
 
 #: Actions that a sentence names one by one.
@@ -91,7 +89,7 @@ def sampled_forecasts(transcript: Transcript, count: int) -> FloatArray | None:
     return sampled
 
 
-def stretches(rounds: int, count: int) -> npt.NDArray[np.int64]:
+def stretches(rounds: int, count: int) -> IntArray:
     """Return the ends of at most ``count`` stretches of about equal length."""
     return np.unique(np.linspace(0, rounds, count + 1).round().astype(np.int64))[1:]
 

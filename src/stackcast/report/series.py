@@ -25,10 +25,9 @@ from stackcast.report.style import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy.typing as npt
     import polars as pl
 
-    from stackcast._validation import FloatArray
+    from stackcast._validation import FloatArray, IntArray, Table
     from stackcast.auditing import Audit, ClassificationReport, ContinuousAudit
     from stackcast.calibration import CalibrationProfile
     from stackcast.claims import Curve
@@ -86,7 +85,7 @@ def draw_utility(
     bottom, top = low - 0.08 * room, high + 0.25 * room
     bound = _bound(transcript, audit, game, ends)
     if bound is not None:
-        style: dict[str, Any] = {"color": VERMILION, "linewidth": 2, "linestyle": "-."}
+        style: Table = {"color": VERMILION, "linewidth": 2, "linestyle": "-."}
         out = f": {bound[-1]:.3g}, above" if bound.min() > top else ""
         ax.plot(ends, bound, label=f"certificate{out}", **style)
     ax.axhline(audit.value, color="black", linestyle="--", linewidth=1.8, label="V*")
@@ -109,7 +108,7 @@ def draw_utility(
 
 
 def _bound(
-    transcript: Transcript, audit: Audit | ContinuousAudit, game: Any, ends: npt.NDArray[np.int64]
+    transcript: Transcript, audit: Audit | ContinuousAudit, game: Any, ends: IntArray
 ) -> FloatArray | None:
     """Return what certifies the average from above at every end."""
     certificate = _certificate(transcript, game, ends)
@@ -119,9 +118,7 @@ def _bound(
     return np.full(len(ends), min(lines)) if lines else None
 
 
-def _certificate(
-    transcript: Transcript, game: Any, ends: npt.NDArray[np.int64]
-) -> FloatArray | None:
+def _certificate(transcript: Transcript, game: Any, ends: IntArray) -> FloatArray | None:
     """Return what the forecasts' error over rounds 1..t allows beyond V*, at every end."""
     ids, table = transcript.forecast_ids, transcript.forecast_table
     if ids is None or table is None or transcript.compact_responses.ndim != 1:

@@ -34,7 +34,7 @@ from stackcast.solvers import BestResponseRegions
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from stackcast._validation import FloatArray
+    from stackcast._validation import FloatArray, Table
     from stackcast.campaigns import Status
     from stackcast.games import Game, SecurityGame
     from stackcast.protocol import Transcript
@@ -266,7 +266,7 @@ def _landmarks(
     """Draw the commitment and V*'s point; return the entries of the legend."""
     from matplotlib.lines import Line2D
 
-    style: dict[str, Any] = {"linestyle": "", "markeredgecolor": "black"}
+    style: Table = {"linestyle": "", "markeredgecolor": "black"}
     ax.plot(
         *diamond, marker="D", markersize=10, color="white", markeredgewidth=2, zorder=7, **style
     )

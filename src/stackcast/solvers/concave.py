@@ -7,7 +7,7 @@ one call of the domain's linear oracle bounds V* from above, whatever found x.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from stackcast._validation import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stackcast._validation import FloatArray
+    from stackcast._validation import FloatArray, Table
     from stackcast.games import ContinuousGame, Domain
 
 #: A solution counts as optimal when nothing can earn more by this, in units of the utility's bound.
@@ -61,7 +61,7 @@ class ContinuousSolution(InNotebook):
         self.strategy.flags.writeable = False
         self.response.flags.writeable = False
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Table:
         """Return the solution as JSON can hold it: arrays as lists."""
         return plain(self)
 

@@ -29,9 +29,7 @@ from stackcast.solvers._programs import (
 )
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from stackcast._validation import FloatArray
+    from stackcast._validation import BoolArray, FloatArray
     from stackcast.games import Ball, Polytope
 
 
@@ -78,7 +76,7 @@ class BestResponseRegions:
         """The number of agent actions."""
         return len(self.view.agent_actions)
 
-    def contains(self, strategy: Any) -> npt.NDArray[np.bool_]:
+    def contains(self, strategy: Any) -> BoolArray:
         """Return in which regions ``strategy`` lies: one, but for ties."""
         return self.view.best_responses(self.space.check("strategy", strategy))
 
@@ -93,7 +91,7 @@ class BestResponseRegions:
         return self.scaled.gap_and_margin(self.scaled.weights(h), self._action(action), everyone)[1]
 
     @cached_property
-    def never_best(self) -> npt.NDArray[np.bool_]:
+    def never_best(self) -> BoolArray:
         """Which actions are a best response to no strategy at all."""
         return self.scaled.never_best()
 
@@ -216,7 +214,7 @@ class ScaledPayoffs:
         inner = (strategy - lowest) / width
         return np.append(1.0 - inner.sum(), inner)
 
-    def never_best(self, actions: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.bool_]:
+    def never_best(self, actions: BoolArray | None = None) -> BoolArray:
         """Tell which of ``actions``, by default of all, are best responses to no strategy."""
         k = self.W.shape[1]
         chosen = np.ones(k, dtype=np.bool_) if actions is None else actions
@@ -228,7 +226,7 @@ class ScaledPayoffs:
         self,
         weights: FloatArray,
         action: int,
-        others: npt.NDArray[np.bool_],
+        others: BoolArray,
         principal: FloatArray | None = None,
     ) -> tuple[float, float]:
         """Return what the agent loses by ``action``, and the distance to the nearest other region.

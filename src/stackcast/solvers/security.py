@@ -27,9 +27,7 @@ from stackcast.solvers.solution import Sensitivity, Solution
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
-
-    from stackcast._validation import FloatArray
+    from stackcast._validation import BoolArray, FloatArray
     from stackcast.games import SecurityGame
 
 #: Halvings of an interval of radii: to machine precision.
@@ -181,7 +179,7 @@ def _target_by_target(
     return None if best is None else _Cover(*best, values)
 
 
-def _margin(sides: _Sides, found: _Cover, reachable: npt.NDArray[np.bool_]) -> float:
+def _margin(sides: _Sides, found: _Cover, reachable: BoolArray) -> float:
     """Return the distance to the nearest region of another target; infinite if there is none."""
     y, utilities = found.target, sides.reward - sides.drop * found.coverage
     others = reachable.copy()
@@ -202,7 +200,7 @@ def _margin(sides: _Sides, found: _Cover, reachable: npt.NDArray[np.bool_]) -> f
 def _with_details(
     sides: _Sides,
     solution: Solution,
-    never: npt.NDArray[np.bool_],
+    never: BoolArray,
     payoff_error: float | None,
 ) -> Solution:
     covered = sides.loss + sides.relief

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stackcast._notebook import InNotebook
 from stackcast._plain import plain
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from stackcast._validation import FloatArray
+    from stackcast._validation import BoolArray, FloatArray, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +88,7 @@ class Solution(InNotebook):
     status: str
     method: str
     response_name: str = ""
-    never_best: npt.NDArray[np.bool_] | None = None
+    never_best: BoolArray | None = None
     regularity: float = math.nan
     maximin: float = math.nan
     nash: float = math.nan
@@ -110,6 +107,6 @@ class Solution(InNotebook):
         self.strategy.flags.writeable = False
         self.values.flags.writeable = False
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Table:
         """Return the solution as JSON can hold it: arrays as lists, NaN and infinity as null."""
         return plain(self)

@@ -164,6 +164,7 @@ def best_solution(
     if isinstance(game, FiniteGame) and scaled.vertices is None:
         payoffs = game.principal_payoffs  # the common case, without the cost of a view
     else:
+        assert scaled.vertices is not None
         payoffs = game.principal_view.utilities(scaled.vertices)
     U, low, width = unit_payoffs(payoffs)
     W = scaled.W

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
 
+    from stackcast._validation import Table
     from stackcast.games import Game
     from stackcast.protocol import Transcript
     from stackcast.sweeps.specification import Play, Specification
@@ -41,7 +42,7 @@ _AHEAD = 3
 _POINTS = 8
 
 
-def run_play(wanted: Play) -> dict[str, Any]:
+def run_play(wanted: Play) -> Table:
     """Play, audit and return the row; a play that fails leaves its error and traceback."""
     row, start = _row(wanted), time.perf_counter()
     try:
@@ -56,7 +57,7 @@ def run_play(wanted: Play) -> dict[str, Any]:
     return row | {"seconds": time.perf_counter() - start}
 
 
-def _row(wanted: Play) -> dict[str, Any]:
+def _row(wanted: Play) -> Table:
     """Return what a row says of every play."""
     return {
         "key": wanted.key,
@@ -72,12 +73,12 @@ def _row(wanted: Play) -> dict[str, Any]:
     }
 
 
-def _measured(transcript: Transcript, game: Game, wanted: tuple[str, ...]) -> dict[str, Any]:
+def _measured(transcript: Transcript, game: Game, wanted: tuple[str, ...]) -> Table:
     found = audit(transcript, game, profile="calibration" in wanted)
     # Where each action is taken or each target covered: there lie the extremes.
     payoffs = game.principal_view.payoffs + game.principal_view.offsets
     scale = float(payoffs.max() - payoffs.min()) or 1.0
-    row: dict[str, Any] = {"value": found.value, "regret": found.regret, "scale": scale}
+    row: Table = {"value": found.value, "regret": found.regret, "scale": scale}
     plain = {
         "average_utility": found.average_utility,
         "best_response_share": found.best_response_share,
@@ -266,8 +267,8 @@ def _backend(workers: int | None, scheduler: str | None) -> Iterator[Any]:
 
 
 def _parallel(count: int, backend: str | None) -> Any:
-    def run(tasks: Iterable[Play]) -> Iterator[dict[str, Any]]:
-        rows: Iterator[dict[str, Any]] = joblib.Parallel(
+    def run(tasks: Iterable[Play]) -> Iterator[Table]:
+        rows: Iterator[Table] = joblib.Parallel(
             n_jobs=count,
             backend=backend,
             return_as="generator_unordered",
@@ -279,7 +280,7 @@ def _parallel(count: int, backend: str | None) -> Any:
     return run
 
 
-def _surviving(run: Any, left: dict[str, Play]) -> Iterator[tuple[dict[str, Any], int]]:
+def _surviving(run: Any, left: dict[str, Play]) -> Iterator[tuple[Table, int]]:
     """Run all tasks; when a worker dies, try alone what was under way, and go on with the rest."""
     waiting = deque(left)
     deaths = 0
@@ -306,7 +307,7 @@ def _surviving(run: Any, left: dict[str, Play]) -> Iterator[tuple[dict[str, Any]
             yield row, deaths
 
 
-def _alone(run: Any, task: Play) -> tuple[dict[str, Any], int]:
+def _alone(run: Any, task: Play) -> tuple[Table, int]:
     for life in range(_LIVES):
         try:
             return next(iter(run([task]))), life
@@ -321,7 +322,7 @@ def _died(error: Exception) -> bool:
     return isinstance(error, TerminatedWorkerError) or type(error).__name__ == "KilledWorker"
 
 
-def _checked(row: dict[str, Any]) -> dict[str, Any]:
+def _checked(row: Table) -> Table:
     if row["algorithms"] != algorithms():
         expected = f"workers with the same version of stackcast ({algorithms()})"
         raise InputError("scheduler", expected, str(row["algorithms"]))

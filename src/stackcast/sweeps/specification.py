@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Iterator, Mapping
 
+    from stackcast._validation import Table
     from stackcast.games import Game
 
 #: What a row can hold besides V*, the regret and the range of the principal's payoffs, its scale.
@@ -321,7 +322,7 @@ def _games(place: str, entry: object, folder: Path) -> Iterator[Game]:
     yield game
 
 
-def _generated(place: str, chosen: str, entry: dict[str, Any]) -> Iterator[Game]:
+def _generated(place: str, chosen: str, entry: Table) -> Iterator[Game]:
     if chosen not in GENERATORS:
         raise InputError(f"{place}, generator", "one of " + ", ".join(GENERATORS), shown(chosen))
     family = GENERATORS[chosen]

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from stackcast._validation import Table
+
 #: So many small parts are joined into one.
 _JOINED = 200
 _NAME = re.compile(r"part-\w+-\w+-([0-9a-f]{16})\.parquet")
@@ -167,7 +169,7 @@ def tournament_specification(
     add : sequence of str
         More players: names of installed ones, or classes in files as ``"my.py:MyPrincipal"``.
     """
-    sides: dict[str, dict[str, dict[str, Any]]] = {"principals": {}, "agents": {}}
+    sides: dict[str, dict[str, Table]] = {"principals": {}, "agents": {}}
     for kind in ("finite", "security"):
         for room, names in (("principals", principals.names), ("agents", agents.names)):
             sides[room] |= {name: {"name": name} for name in names(kind) if name not in _SCRIPTED}
@@ -215,7 +217,7 @@ def summary(rows: pl.DataFrame, by: Sequence[str], column: str = "regret") -> pl
         mean=pl.col(column).mean(), spread=pl.col(column).std(), plays=pl.len()
     )
 
-    def half(row: dict[str, Any]) -> float:
+    def half(row: Table) -> float:
         if row["spread"] is None:
             return math.nan
         return float(t.ppf(0.975, row["plays"] - 1) * row["spread"] / math.sqrt(row["plays"]))

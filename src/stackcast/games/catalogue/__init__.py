@@ -9,7 +9,11 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from stackcast._validation import Table
+
 
 #: The names by the class of their game, so that a type checker knows what ``load_game`` returns.
 FiniteName = Literal[
@@ -69,7 +73,7 @@ def list_games(kind: Literal["finite", "continuous"] = "finite") -> tuple[str, .
     return tuple(sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml")))
 
 
-def continuous_entry(name: str) -> dict[str, Any]:
+def continuous_entry(name: str) -> Table:
     """Return what the catalogue says of a continuous game, without building it.
 
     A game may need data from a package; its name, story, known value and dimension do not.
