@@ -9,6 +9,7 @@ games of the seeds 0, 1, 2.
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +18,9 @@ import numpy as np
 
 from stackcast._random import stream
 from stackcast.agents import ContinuousBestResponse, ContinuousCalibrated
-from stackcast.auditing import ClassificationReport, classification_report
-from stackcast.games import Ball, load_game, strategic_score
-from stackcast.principals import LazyGDwoG, ResponseGradient
+from stackcast.auditing import ClassificationReport, audit, classification_report
+from stackcast.games import Ball, load_game, quadratic_game, strategic_score
+from stackcast.principals import Fixed, LazyGDwoG, ResponseGradient
 from stackcast.protocol import play
 from stackcast.report import draw_classification, draw_regrets, save_figure
 from stackcast.solvers import solve
@@ -138,6 +139,79 @@ def against_calibrated() -> dict[str, dict[str, list[tuple[int, float]]]]:
     return found
 
 
+DIMENSIONS = (1, 2, 5, 9)
+LENGTHS = (1_000, 10_000, 100_000)
+
+
+def games_of_dimension(m: int) -> dict[str, ContinuousGame]:
+    """Return a quadratic and a score game, and credit scoring where there is one."""
+    rng = stream(m, "benchmark", "continuous", "dimensions")
+    named: dict[str, Any] = {"score": score_game(m, 0)}
+    named["quadratic"] = quadratic_game(
+        Ball(m),
+        target=rng.normal(0.0, 0.5 / np.sqrt(m), m),
+        response_weight=[0.4],
+        interaction=rng.normal(0.0, 0.3 / np.sqrt(m), (m, 1)),
+        offset=[0.1],
+        reaction=rng.normal(0.0, 0.5 / np.sqrt(m), (1, m)),
+    )
+    if m in (2, 9):
+        named["credit"] = load_game("credit-scoring" if m == 2 else "credit-scoring-full")
+    return named
+
+
+def width(game: ContinuousGame) -> float:
+    """Return the range of U_P over strategies and the responses to some strategy, by sampling."""
+    x = game.space.sample(300, 0)
+    y = game.best_responses(game.space.sample(300, 1))
+    utilities = np.concatenate([game.principal_utilities(h, y) for h in x])
+    return float(np.ptp(utilities))
+
+
+def in_many_dimensions(kept: Path = Path("out/continuous")) -> list[dict[str, Any]]:
+    """Return the regret of the learners and of a told principal, as shares of the range of U_P.
+
+    Each play is kept, so that a run that was stopped goes on. The slope is that from a tenth of the
+    longest play to its end.
+    """
+    kept.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for m in DIMENSIONS:
+        for name, game in games_of_dimension(m).items():
+            for who in (ContinuousBestResponse, ContinuousCalibrated):
+                for principal in ("told", "ResponseGradient", "LazyGDwoG"):
+                    row: dict[str, Any] = {"m": m, "game": name, "agent": who.__name__[10:]}
+                    row["principal"] = principal
+                    longest = LENGTHS[: 2 if m > 2 and principal == "LazyGDwoG" else 3]
+                    for rounds in longest:
+                        file = kept / f"{m}-{name}-{who.__name__}-{principal}-{rounds}.json"
+                        if not file.exists():
+                            t = play(
+                                _named(principal, game, rounds), who(game.agent_view), rounds, game
+                            )
+                            found = audit(t, game)
+                            assert not found.failed, found.failed
+                            file.write_text(json.dumps(found.regret / width(game)))
+                        row[f"{rounds:,}"] = json.loads(file.read_text())
+                    last, before = (row[f"{n:,}"] for n in longest[:-3:-1])
+                    row["slope"] = float(np.log10(last / before)) if min(last, before) > 0 else None
+                    rows.append(row)
+                    print(json.dumps(row), flush=True)
+    return rows
+
+
+def _named(principal: str, game: ContinuousGame, rounds: int) -> Principal:
+    view: Any = game.principal_view
+    if principal == "told":
+        return Fixed(view, solve(game).strategy)
+    if principal == "ResponseGradient":
+        return ResponseGradient(view, epoch_rounds=200)
+    length = max(1, min(200, rounds // 500))
+    epochs, inner = rounds // length, game.space.inner_radius
+    exploration = min(0.6, 0.9 * inner * (epochs / game.space.dimension**2) ** 0.25)
+    return LazyGDwoG(view, epochs, epoch_rounds=length, exploration=exploration)
+
+
 def _draw(report: ClassificationReport, name: str) -> None:
     size = (11.0, 3.0 + 0.25 * len(report.features))
     save_figure(IMAGES / f"{name}.png", partial(draw_classification, report), size, 2)
@@ -232,6 +306,7 @@ def main() -> dict[str, Any]:
             for name, games in exact.items()
         },
         "regret after rounds against the calibrated agent": regret_rows(rounds),
+        "regret in many dimensions, as a share of the range of U_P": in_many_dimensions(),
         **credit(),
     }
 

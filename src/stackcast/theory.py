@@ -425,6 +425,16 @@ class TheoryParameters:
         return total
 
     @property
+    def proven_margin(self) -> float:
+        """The margin that a passed check proves, ε₂ + ε₁/√m; NaN where its lemma does not apply.
+
+        That needs ε₂ ≤ 0.1·ε₁/√m and Φ ≥ 9·ln(1/ε₃) for some ε₃ below one half.
+        """
+        depth = self.checking.approximation / math.sqrt(self.actions)
+        known = self.checking.conservatism <= 0.1 * depth * (1 + 1e-9) and self.epochs >= 7
+        return self.checking.conservatism + depth if known else math.nan
+
+    @property
     def vacuous(self) -> bool:
         """Whether ε_opt is at least the payoffs' range, 1: then every commitment is within it."""
         return self.tolerance >= 1.0

@@ -22,8 +22,10 @@ from stackcast.agents import (
     Lazy,
     NonAdaptive,
     QuantalResponse,
+    SleepingCalibrated,
 )
 from stackcast.agents.no_regret import stationary
+from stackcast.checks import check_agent
 from stackcast.games import drawn_actions
 from stackcast.principals import Fixed, PhaseSwitch, Replay
 from stackcast.protocol import Block, Transcript, play
@@ -394,3 +396,45 @@ def golden_play() -> dict[str, str]:
 
 if __name__ == "__main__":
     GOLDEN.write_text(json.dumps(golden_play(), indent=1) + "\n")
+
+
+@pytest.mark.parametrize("starts", ["streaming", "all", "first"])
+def test_the_starts_of_calibrated_agents_are_those_of_the_other_names(starts: Any) -> None:
+    game = sc.games.uniform(3, 3, 1)
+    blocks = [sc.protocol.Block(h, 40) for h in game.space.sample(5, 2)]
+    one, two = (
+        Calibrated(game.agent_view, starts=starts),
+        SleepingCalibrated(game.agent_view, starts=starts),
+    )
+    assert one.settings["method"] == "sleeping"
+    for block in blocks:
+        np.testing.assert_array_equal(one.respond(block).responses, two.respond(block).responses)
+    with pytest.raises(sc.InputError, match="starts"):
+        Calibrated(game.agent_view, starts=starts, method="betting")
+    with pytest.raises(sc.InputError, match="starts"):
+        Calibrated(game.agent_view, starts="some")  # type: ignore[arg-type]
+
+
+def test_a_calibrated_agent_with_a_binning_of_its_own() -> None:
+    """Calibrated to a fine grid, it best-responds to what it forecasts."""
+    game = sc.games.uniform(3, 3, 1)
+    grid = sc.calibration.GridBinning.on_simplex(3, 6)
+
+    def make() -> Calibrated:
+        return Calibrated(game.agent_view, binning=grid, seed=2)
+
+    check_agent(make)
+    agent, strategies = make(), [*game.space.sample(4, 3)]
+    principal = sc.principals.PhaseSwitch(game.principal_view, strategies, [800] * 4)
+    t = sc.play(principal, agent, 3200, game=game)
+    assert t.forecasts is not None
+    np.testing.assert_array_equal(t.responses, game.agent_view.respond(t.forecasts))
+    parts = grid.weights(t.forecasts)[:, :, None] * (t.strategies - t.forecasts)[:, None, :]
+    sums = np.concatenate([np.zeros((1, grid.bins, 3)), parts.cumsum(axis=0)])
+    for length in (200, 800, 3200):
+        error = np.abs(sums[length:] - sums[:-length]).max() / length
+        assert error <= 1.5 * np.sqrt(np.log(grid.bins * 3 * length) / length)
+    with pytest.raises(sc.InputError, match="ties"):
+        Calibrated(game.agent_view, binning=grid, ties="random")
+    with pytest.raises(sc.InputError, match="coordinates"):
+        Calibrated(game.agent_view, binning=sc.calibration.ThresholdBinning([0.5]))

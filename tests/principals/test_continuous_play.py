@@ -23,6 +23,7 @@ from stackcast.games import (
     strategic_score,
 )
 from stackcast.principals import lazy_guarantee
+from stackcast.protocol import build
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -311,6 +312,33 @@ def test_the_lower_bound_against_the_calibrated_agent(name: str) -> None:
     assert regrets["ResponseGradient"] < min(0.012, 0.5 * regrets["LazyGDwoG"])
 
 
+@pytest.mark.parametrize("m", [3, 5, 9])
+def test_calibrated_agents_and_their_certificates_in_many_dimensions(m: int) -> None:
+    """Cells are made when forecasts fall in them; what they certify holds for every principal."""
+    game: Any = score(m)
+    for name, strategies in adversaries(game).items():
+        agent = build("agent", "Calibrated", game, settings={"spacing": 0.3})
+        assert isinstance(agent, sc.agents.ContinuousCalibrated)
+        principal = sc.principals.Replay(game.principal_view, strategies)
+        found = sc.audit(sc.play(principal, agent, len(strategies), game=game), game)
+        assert not found.failed, (name, found.failed)
+        assert found.errors is not None
+        assert len(found.bounds) == 5
+        assert len(found.errors) < 300  # of (2/0.2)^9 cells
+        assert found.spacing == 0.3
+
+
+def test_a_held_strategy_is_found_in_nine_dimensions() -> None:
+    game = score(9)
+    agent = sc.agents.ContinuousCalibrated(game.agent_view)
+    h = np.full(9, 0.2)
+    answers = [agent.respond(sc.protocol.Block(h, 1500)).responses for _ in range(2)]
+    best = game.best_responses(h)[0]
+    errors = [float(np.linalg.norm(a.mean(axis=0) - best)) for a in answers]
+    assert errors[1] < 0.05 * np.linalg.norm(best)
+    check_agent(lambda: sc.agents.ContinuousCalibrated(game.agent_view, spacing=0.4))
+
+
 def test_transcripts_checkpoints_and_reports(tmp_path: Path) -> None:
     game: Any = classification()
 
@@ -345,7 +373,5 @@ def test_players_of_other_games_are_refused() -> None:
         sc.agents.ContinuousCalibrated(finite.agent_view)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="principal's view of a continuous game"):
         sc.principals.LazyGDwoG(finite.principal_view, 10)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="one or two dimensions"):
-        sc.agents.ContinuousCalibrated(game.agent_view)
     with pytest.raises(InputError, match="0: a continuous game has no regions"):
         sc.solve(game, margin=0.1)

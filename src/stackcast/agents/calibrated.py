@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from stackcast._validation import one_of
+import numpy as np
+
+from stackcast._validation import InputError, one_of
 from stackcast.agents.base import Learner, fitting
-from stackcast.calibration import AdaptiveForecaster, BestResponseBinning
+from stackcast.calibration import (
+    AdaptiveForecaster,
+    BestResponseBinning,
+    Binning,
+    Method,
+    StartRule,
+)
 from stackcast.protocol import Responses
 
 if TYPE_CHECKING:
-    from stackcast._state import State
     from stackcast.agents.base import Feedback
-    from stackcast.calibration import Method, StartRule
     from stackcast.games import AgentView, TieRule
     from stackcast.protocol import Block
 
 
+@dataclass(eq=False, repr=False)
 class Calibrated(Learner):
     """Best-responds to forecasts that are calibrated on every interval of rounds.
 
@@ -36,11 +44,16 @@ class Calibrated(Learner):
         Whether it learns from the strategy of a round or from an action drawn from it.
     ties : {"lowest", "random"}
         Which of several best responses to a forecast is played; the bins follow it.
-    method : {"betting", "sleeping"}
+    method : {"betting", "sleeping"}, optional
         How its forecaster watches all intervals: by one bankroll, or by sleeping experts (the
-        paper to the letter); see :class:`~stackcast.calibration.AdaptiveForecaster`.
+        paper to the letter); see :class:`~stackcast.calibration.AdaptiveForecaster`. By default
+        betting, unless ``starts`` is given.
     starts : {"streaming", "all", "first"}, optional
-        Which intervals sleeping experts watch from their beginning, by default "streaming".
+        Which intervals sleeping experts watch from their beginning, by default "streaming"; "all"
+        is the paper's letter, "first" is calibrated over the whole time only.
+    binning : Binning, optional
+        What else its forecasts shall be calibrated to, such as a fine grid. It then best-responds
+        to them with the lowest tie.
 
     Examples
     --------
@@ -52,50 +65,47 @@ class Calibrated(Learner):
     True
     """
 
-    def __init__(
-        self,
-        view: AgentView,
-        *,
-        seed: int = 0,
-        feedback: Feedback = "strategy",
-        ties: TieRule = "lowest",
-        method: Method = "betting",
-        starts: StartRule | None = None,
-    ) -> None:
-        super().__init__(view, seed=seed, feedback=feedback)
-        self._ties = one_of("ties", ties, ("lowest", "random"))
+    _: KW_ONLY
+    ties: TieRule = "lowest"
+    method: Method | None = None
+    starts: StartRule | None = None
+    binning: Binning | None = None
+    _forecaster: AdaptiveForecaster = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("ties", self.ties, ("lowest", "random"))
+        if self.binning is not None and self.ties == "random":
+            raise InputError("ties", "'lowest' for a binning of its own", "'random'")
+        self.method = self.method or ("betting" if self.starts is None else "sleeping")
         self._forecaster = AdaptiveForecaster(
-            BestResponseBinning(view, ties),
-            view.space if feedback == "strategy" else view.space.pure,
-            method=method,
-            starts=starts,
-            seed=seed,
+            BestResponseBinning(self.view, self.ties) if self.binning is None else self.binning,
+            self.view.space if self.feedback == "strategy" else self.view.space.pure,
+            method=self.method,
+            starts=self.starts,
+            seed=self.seed,
         )
+        self.starts = self._forecaster.starts
 
     @property
     def settings(self) -> dict[str, Any]:
         """The name, the seed and the parameters of this agent."""
-        return {
-            **super().settings,
-            "ties": self._ties,
-            "method": self._forecaster.method,
-            "starts": self._forecaster.starts,
-        }
+        names = ("seed", "feedback", "ties", "method", "starts")
+        own = {} if self.binning is None else {"binning": self.binning.description()}
+        return {"name": type(self).__name__, **{n: getattr(self, n) for n in names}, **own}
 
     def respond(self, block: Block) -> Responses:
         """Answer every round of the block, and learn from it."""
-        strategy = fitting(self._view, block.strategy)
-        if self._feedback == "strategy":
+        strategy = fitting(self.view, block.strategy)
+        if self.feedback == "strategy":
             made = self._forecaster.run((strategy, block.rounds))
         else:
             made = self._forecaster.run(self._observations(strategy, block.rounds))
-        return Responses(made.bins, made.forecast_ids, made.new_forecasts)
-
-    def _memory(self) -> State:
-        return {"forecaster": self._forecaster.state()}
-
-    def _recall(self, memory: State) -> None:
-        self._forecaster.restore(memory["forecaster"])
+        responses = made.bins
+        if self.binning is not None:
+            _, first, back = np.unique(made.forecast_ids, return_index=True, return_inverse=True)
+            responses = self.view.respond(made.forecasts[first])[back.reshape(-1)]
+        return Responses(responses, made.forecast_ids, made.new_forecasts)
 
 
 class SleepingCalibrated(Calibrated):

@@ -1,4 +1,4 @@
-"""The agents of continuous games: calibrated to tents on a grid (Section 5), and informed."""
+"""The agents of continuous games: calibrated to tents or cells (Section 5), and informed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from stackcast._validation import InputError, real_number, shown
 from stackcast.agents.base import fitting
-from stackcast.calibration import AdaptiveForecaster, ConeBinning
+from stackcast.calibration import AdaptiveForecaster, tents_or_cells
 from stackcast.games import ContinuousAgentView
 from stackcast.protocol import Agent, Responses
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class ContinuousCalibrated(Agent):
-    """Best-responds to forecasts that are calibrated, on every interval, to tents on a grid.
+    """Best-responds to forecasts that are calibrated, on every interval, to small bins.
 
-    The binning is the paper's Π₀: tents of radius 2ε on an ε-grid of the domain. In one dimension
-    each forecast is the outgoing fixed point, exact to the last place; in two it is drawn from a
-    mixture against which nature gains at most c/√t, which is certified in every round. In more
-    dimensions the grid is too large, and a sentence says so.
+    In one and two dimensions the binning is the paper's Π₀, tents of radius 2ε on an ε-grid of the
+    domain, and each forecast is the outgoing fixed point, deterministic and exact. In more
+    dimensions the bins are cells with an ε-ball around each, made when a forecast first falls in
+    them: cost and memory grow with the cells that were visited, not with (1/ε)^m. The forecast is
+    then drawn from a mixture against which nature gains at most c/t in round t.
 
     A principal that repeats a strategy h sees the share of rounds with a forecast at least 4ε away
     from h fall as the calibration error does (the paper's key lemma).
@@ -37,7 +38,7 @@ class ContinuousCalibrated(Agent):
     seed : int
         The seed of its draws.
     spacing : float, optional
-        The ε of the grid, by default a tenth of the domain's inner radius.
+        ε, by default a tenth of the domain's inner radius.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class ContinuousCalibrated(Agent):
         if self.spacing is None:
             self.spacing = 0.1 * space.inner_radius
         self.spacing = real_number("spacing", self.spacing, above=0.0)
-        binning = ConeBinning(space, self.spacing)
+        binning = tents_or_cells(space, self.spacing)
         self._forecaster = AdaptiveForecaster(binning, space, seed=self.seed)
 
     def respond(self, block: Block) -> Responses:

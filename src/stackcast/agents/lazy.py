@@ -1,49 +1,45 @@
-"""The worst honest non-adaptive agent: it keeps a forecast for as long as it can afford to.
+"""The laziest agent that is still calibrated over all rounds, and on no shorter interval.
 
 The paper's separation between adaptive and non-adaptive calibration (Section 6) is an agent of this
-kind: its error over rounds 1..t stays within a budget r(t) at all times, and yet on an interval of
+kind: its error over rounds 1..t stays within a rate r(t) at all times, and yet on an interval of
 about t·r(t) rounds its forecast is wrong all the time and its response tells nothing.
 """
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stackcast._compiling import entry
 from stackcast._random import stream
-from stackcast._state import generator_state, restored_generator
 from stackcast._validation import InputError, one_of, real_number, shown
-from stackcast.agents.base import CHUNK, Learner, fitting, pick
-from stackcast.calibration import AdaptiveForecaster, BestResponseBinning
-from stackcast.protocol import Responses
+from stackcast.agents.base import fitting
+from stackcast.calibration import BestResponseBinning
+from stackcast.protocol import Agent, Responses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
 
-    from stackcast._state import State
     from stackcast._validation import FloatArray
-    from stackcast.agents.base import Feedback
-    from stackcast.games import AgentView, TieRule
+    from stackcast.games import TieRule
     from stackcast.protocol import Block
 
     Budget = tuple[float, float] | Callable[[FloatArray], FloatArray]
 
-#: For how many rounds it asks when it cannot afford to hold its forecast.
-_STRETCH = 64
 
+@dataclass(eq=False, repr=False)
+class Lazy(Agent):
+    """Keeps a stale forecast for as long as its calibration error over all rounds allows.
 
-class Lazy(Learner):
-    """Holds its forecast while the calibration error over all rounds stays within a budget.
-
-    Before each round it asks whether, whatever the strategy of this round, the error over rounds
-    1..t would stay within r(t) in every bin if it kept its forecast. If so it keeps it. If not, it
-    takes the next 64 forecasts of an adaptive forecaster that learns from such rounds alone, and
-    then keeps the last of them if it can afford to. With t·r(t) non-decreasing, the error over
-    rounds 1..t is at most r(t) plus the adaptive forecaster's own error.
+    With S_i the sum of w_i(p)·(h − p) over the rounds so far, it keeps its forecast in round t if
+    afterwards ‖S_i‖_∞ ≤ t·r(t) in every bin i, and otherwise forecasts the strategy of the round,
+    which adds nothing, and keeps that. So if t·r(t) never falls, **the error over rounds 1..t is at
+    most r(t) at every t, whatever the principal does**. To keep that promise for every r it is told
+    the strategy, as a best responder is: no agent that must guess can keep c·t^(−1/2) for a small
+    c. Nobody who keeps it learns later.
 
     Parameters
     ----------
@@ -54,9 +50,7 @@ class Lazy(Learner):
     forecast : array-like, optional
         The first forecast; by default the middle of the strategy space.
     seed : int
-        The seed of its draws.
-    feedback : {"strategy", "action"}
-        Whether it learns from the strategy of a round or from an action drawn from it.
+        The seed of its draws among ties.
     ties : {"lowest", "random"}
         Which of several best responses to a forecast is played; the bins follow it.
 
@@ -72,136 +66,75 @@ class Lazy(Learner):
     0
     """
 
-    def __init__(
-        self,
-        view: AgentView,
-        *,
-        budget: Budget = (0.5, 0.5),
-        forecast: npt.ArrayLike | None = None,
-        seed: int = 0,
-        feedback: Feedback = "strategy",
-        ties: TieRule = "lowest",
-    ) -> None:
-        super().__init__(view, seed=seed, feedback=feedback)
-        self._ties = one_of("ties", ties, ("lowest", "random"))
-        self._budget = _checked(budget)
-        self._binning = BestResponseBinning(view, ties)
-        space = view.space if feedback == "strategy" else view.space.pure
-        self._forecaster = AdaptiveForecaster(self._binning, space, seed=seed)
-        self._low, self._high = space.limits
-        if forecast is None:
-            self._held = self._forecaster.forecast().copy()
-        else:
-            self._held = view.space.check("forecast", forecast).copy()
-        self._first = self._held.copy()
-        self._weights = self._binning.weights(self._held[None])[0].copy()
-        self._held_id, self._asking = 0, 0
-        self._errors = np.zeros((len(view.agent_actions), space.dimension))
-        self._answers = stream(seed, "agent", "responses")
-        self._played = 0
+    informed = True
+    _: KW_ONLY
+    budget: Budget = (0.5, 0.5)
+    forecast: npt.ArrayLike | None = None
+    ties: TieRule = "lowest"
+    _held: FloatArray = field(init=False)
+    _made: int = field(init=False, default=0)
+    _played: int = field(init=False, default=0)
+    _sums: FloatArray = field(init=False)
+    _answers: np.random.Generator = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        view, space = self.view, self.view.space
+        one_of("ties", self.ties, ("lowest", "random"))
+        self.budget = _checked(self.budget)
+        self._binning = BestResponseBinning(view, self.ties)
+        if self.forecast is None:
+            self.forecast = _middle(space).tolist()
+        self._held = np.array(space.check("forecast", self.forecast))
+        self._sums = np.zeros((self._binning.bins, space.dimension))
+        self._answers = stream(self.seed, "agent", "responses")
 
     @property
     def settings(self) -> dict[str, Any]:
         """The name, the seed and the parameters of this agent."""
-        budget = list(self._budget) if isinstance(self._budget, tuple) else repr(self._budget)
-        return {
-            **super().settings,
-            "ties": self._ties,
-            "budget": budget,
-            "forecast": self._first.tolist(),
-        }
+        told = {} if isinstance(self.budget, tuple) else {"budget": repr(self.budget)}
+        return {**super().settings, **told}
 
     def respond(self, block: Block) -> Responses:
-        """Answer every round of the block, and learn from it."""
-        strategy = fitting(self._view, block.strategy)
-        responses = np.empty(block.rounds, dtype=np.int64)
-        ids = np.empty(block.rounds, dtype=np.int64)
-        new = [self._first[None]] if self._played == 0 else []
-        for start in range(0, block.rounds, CHUNK):
-            end = min(start + CHUNK, block.rounds)
-            observed = self._observations(strategy, end - start)
-            new += self._chunk(observed, responses[start:end], ids[start:end])
-        fresh = np.concatenate(new) if new else np.empty((0, len(strategy)))
-        return Responses(responses, ids, fresh)
+        """Answer every round of the block: late ones first, as many as the budget allows."""
+        n, h = block.rounds, fitting(self.view, block.strategy)
+        weights = self._binning.weights(np.stack([self._held, h]))
+        new = [self._held] if self._played == 0 else []
+        wait = self._affordable(weights[0], h, n)
+        self._sums += wait * np.outer(weights[0], h - self._held)
+        late = np.full(n, self._made)
+        if wait < n:
+            late[wait:] = self._made = self._made + 1
+            self._held = h.copy()
+            new.append(self._held)
+        self._played += n
+        shares = np.cumsum(weights, axis=1)[np.where(np.arange(n) < wait, 0, 1)]
+        drawn = (self._answers.random(n)[:, None] * shares[:, -1:] >= shares).sum(axis=1)
+        return Responses(drawn, late, np.array(new).reshape(-1, len(h)))
 
-    def _chunk(
-        self, observed: FloatArray, responses: npt.NDArray[Any], ids: npt.NDArray[Any]
-    ) -> list[FloatArray]:
-        rounds = len(responses)
-        limits = self._limits(rounds)
-        uniforms = self._answers.random(rounds)
-        new, done = [], 0
-        while done < rounds:
-            rest = observed if len(observed) == 1 else observed[done:]
-            if self._asking == 0:
-                kept = _hold(
-                    self._errors,
-                    self._held,
-                    self._weights,
-                    self._low,
-                    self._high,
-                    rest,
-                    limits[done:],
-                    uniforms[done:],
-                    responses[done:],
-                )
-                ids[done : done + kept] = self._held_id
-                done += kept
-                self._asking = _STRETCH if done < rounds else 0
-            else:
-                end = min(done + self._asking, rounds)
-                new.append(self._ask(rest, responses[done:end], ids[done:end]))
-                self._asking -= end - done
-                done = end
-        self._played += rounds
-        return new
-
-    def _limits(self, rounds: int) -> FloatArray:
-        """Return t·r(t) for the coming rounds."""
+    def _affordable(self, weights: FloatArray, h: FloatArray, rounds: int) -> int:
+        """Return for how many of the coming rounds every prefix error stays within the budget."""
         t = np.arange(self._played + 1.0, self._played + rounds + 1.0)
-        if isinstance(self._budget, tuple):
-            constant, exponent = self._budget
-            limits: FloatArray = constant * t ** (1.0 - exponent)
-            return limits
-        return t * np.asarray(self._budget(t), dtype=np.float64)
-
-    def _ask(
-        self, observed: FloatArray, responses: npt.NDArray[Any], ids: npt.NDArray[Any]
-    ) -> FloatArray:
-        """Take the forecaster's forecasts; return those that it made."""
-        rounds = len(responses)
-        if len(observed) == 1:
-            made = self._forecaster.run((observed[0], rounds))
+        if isinstance(self.budget, tuple):
+            limits = self.budget[0] * t ** (1.0 - self.budget[1])
         else:
-            made = self._forecaster.run(observed[:rounds])
-        forecasts = made.forecasts
-        weights = self._binning.weights(forecasts)
-        responses[:] = made.bins
-        ids[:] = made.forecast_ids + 1  # number 0 is the first forecast of all
-        _account(self._errors, weights, observed, forecasts)
-        self._held, self._weights = forecasts[-1].copy(), weights[-1].copy()
-        self._held_id = int(ids[-1])
-        return made.new_forecasts
+            limits = t * np.asarray(self.budget(t), dtype=np.float64)
+        step = np.outer(weights, h - self._held)
+        # What is fixed must fit from now on; what moves does so in a straight line.
+        moves = step != 0.0
+        kept = np.full(rounds, np.abs(self._sums[~moves]).max(initial=0.0)) <= limits
+        for start, slope in zip(self._sums[moves], step[moves], strict=True):
+            kept &= np.abs(start + slope * (t - self._played)) <= limits
+        return rounds if kept.all() else int(np.argmin(kept))
 
-    def _memory(self) -> State:
-        return {
-            "played": self._played,
-            "answers": generator_state(self._answers),
-            "forecaster": self._forecaster.state(),
-            "held": self._held.copy(),
-            "held_id": self._held_id,
-            "asking": self._asking,
-            "weights": self._weights.copy(),
-            "errors": self._errors.copy(),
-        }
 
-    def _recall(self, memory: State) -> None:
-        self._played, self._held_id = memory["played"], memory["held_id"]
-        self._asking = memory["asking"]
-        self._answers = restored_generator(memory["answers"])
-        self._forecaster.restore(memory["forecaster"])
-        self._held, self._weights = memory["held"].copy(), memory["weights"].copy()
-        self._errors = memory["errors"].copy()
+def _middle(space: Any) -> FloatArray:
+    """Return the mean of the points of the space that are furthest along the axes."""
+    axes = np.vstack([np.eye(space.dimension), -np.eye(space.dimension)])
+    if space.kind == "simplex":
+        axes = axes[: space.dimension]
+    middle: FloatArray = np.mean([space.argmax(axis) for axis in axes], axis=0)
+    return middle
 
 
 def _checked(budget: Any) -> Any:
@@ -211,45 +144,3 @@ def _checked(budget: Any) -> Any:
         raise InputError("budget", "a pair (c, β) or a function of the round", shown(budget))
     constant = real_number("budget, c", budget[0], at_least=0)
     return constant, real_number("budget, β", budget[1], at_least=0, at_most=1)
-
-
-@entry
-def _hold(
-    errors: Any,
-    held: Any,
-    weights: Any,
-    low: Any,
-    high: Any,
-    observed: Any,
-    limits: Any,
-    uniforms: Any,
-    responses: Any,
-) -> int:
-    """Keep the forecast for as many rounds as the budget allows; return how many."""
-    k, m = errors.shape
-    step = 1 if len(observed) > 1 else 0
-    for t in range(len(responses)):
-        for i in range(k):
-            for j in range(m):
-                up = errors[i, j] + weights[i] * (high[j] - held[j])
-                down = errors[i, j] + weights[i] * (low[j] - held[j])
-                if max(abs(up), abs(down)) > limits[t]:
-                    return t
-        responses[t] = pick(weights, uniforms[t])
-        for i in range(k):
-            if weights[i] > 0:
-                for j in range(m):
-                    errors[i, j] += weights[i] * (observed[step * t, j] - held[j])
-    return len(responses)
-
-
-@entry
-def _account(errors: Any, weights: Any, observed: Any, forecasts: Any) -> None:
-    """Add the errors of some rounds, one after the other."""
-    k, m = errors.shape
-    step = 1 if len(observed) > 1 else 0
-    for t in range(len(forecasts)):
-        for i in range(k):
-            if weights[t, i] > 0:
-                for j in range(m):
-                    errors[i, j] += weights[t, i] * (observed[step * t, j] - forecasts[t, j])

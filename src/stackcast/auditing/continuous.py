@@ -6,8 +6,13 @@ domain, S_i = Σ_t w_i(p_t)(h_t − p_t), CalErr_i = ‖S_i‖_∞/T and the con
 - avg U_P ≤ V* + L₁√m·Σ_i CalErr_i + 2(L₁ + L₂·L_BR)ε if every y_t is BR(p_t); for other agents
   L₂·mean‖y_t − BR(p_t)‖ more;
 - avg U_P ≤ V* + L₂·mean‖y_t − BR(h_t)‖, for any agent, forecasts or not;
+- beyond two dimensions, with cells of side 2ε/√m in the place of tents, of those that were visited:
+  avg U_P ≤ V* + L₁·Σ_i ‖S_i‖₂/T + L₂·L_BR·mean‖p_t − p̄_i‖, p̄_i the mean forecast of the cell of
+  p_t. (U_P is concave in the strategy, so in each cell the mean of U_P(h_t, y) is at most
+  U_P(p̄_i, y) + L₁·‖S_i‖₂/n_i, and U_P(p̄_i, BR(p̄_i)) ≤ V*.)
 - in a block of M rounds of one strategy h, with s the share of rounds in which ‖p_t − h‖ ≥ ε₀ = 4ε:
-  s ≤ 8√m·I²/ε₀·max_i CalErr_i over the block (I bins), the mean response is within
+  s ≤ 8√m·I²/ε₀·max_i CalErr_i over the block (I bins; for cells s ≤ Σ_i ‖S_i‖₂/(2ε·M), since a
+  cell with a far forecast lies 2ε or more beyond h in some direction), the mean response is within
   L_BR·(s·D_P + ε₀) of BR(h), and the mean utility within L₂ times that of C(h).
 
 A play of strategic classification also has a :class:`ClassificationReport`: accuracy, the shift of
@@ -26,7 +31,7 @@ from stackcast._plain import plain
 from stackcast._validation import InputError, real_number, shown
 from stackcast.auditing.finite import AnyAudit, Bound, Phase, phases_of
 from stackcast.auditing.records import check_fingerprint
-from stackcast.calibration import ConeBinning
+from stackcast.calibration import ConeBinning, CoverBinning, tents_or_cells
 from stackcast.games import ContinuousGame, strategic_classification
 from stackcast.solvers import solve
 
@@ -68,7 +73,7 @@ class ContinuousAudit(AnyAudit):
     spacing : float
         The ε of the grid; NaN without forecasts.
     errors : array or None
-        CalErr_i over the whole record, for the tents on the grid.
+        CalErr_i over the whole record, for the tents on the grid or the cells that were visited.
     bounds : tuple of Bound
         What the numbers are held against; a block's line is that of the block with least slack.
     estimated : tuple of str
@@ -115,7 +120,8 @@ def audit_continuous(
     """
     _check_record(transcript, game)
     value = (solve(game) if solution is None else solution).value
-    found = _Tallies(transcript, game, _spacing(transcript, game, spacing))
+    spacing = _spacing(transcript, game, spacing)
+    found = _Tallies(transcript, game, spacing)
     constants, T = game.constants, transcript.rounds
     utility = float(found.utility.mean())
     unit = max(constants.utility_bound, 1e-300)
@@ -123,19 +129,19 @@ def audit_continuous(
     note = "valid for any agent; computed from how far its responses are from best responses"
     lines = [Bound.of("utility, from answers alone", THEOREM, utility, value + off, unit, note)]
     errors, binning = None, found.binning
-    if binning is not None:
+    if binning is not None and spacing is not None:
         errors = np.abs(found.sums).max(axis=1) / T
         errors.flags.writeable = False
-        smooth = (
-            constants.lipschitz_strategy
-            + constants.lipschitz_response * constants.lipschitz_best_response
-        )
-        bound = value + constants.lipschitz_strategy * math.sqrt(game.space.dimension) * float(
-            errors.sum()
-        )
-        bound += 2.0 * smooth * binning.spacing
-        bound += constants.lipschitz_response * found.forecast_response_distance
-        note = f"tents on a grid of {binning.bins} points, ε = {binning.spacing:g}"
+        steep, through = constants.lipschitz_strategy, constants.lipschitz_response
+        through *= constants.lipschitz_best_response
+        bound = value + constants.lipschitz_response * found.forecast_response_distance
+        if isinstance(binning, ConeBinning):
+            bound += steep * math.sqrt(game.space.dimension) * float(errors.sum())
+            bound += 2.0 * (steep + through) * spacing
+            note = f"tents on a grid of {binning.bins} points, ε = {spacing:g}"
+        else:
+            bound += steep * float(_lengths(found.sums).sum()) / T + through * found.spread
+            note = f"{len(errors)} cells were visited, ε = {spacing:g}"
         first = Bound.of("utility, from forecasts", THEOREM, utility, bound, unit, note)
         lines = [first, *lines, *found.block_lines]
     if constants.estimated:
@@ -156,7 +162,7 @@ def audit_continuous(
         response_distance=found.response_distance,
         forecast_distance=found.forecast_distance,
         forecast_response_distance=found.forecast_response_distance,
-        spacing=math.nan if binning is None else binning.spacing,
+        spacing=math.nan if spacing is None else spacing,
         errors=errors,
         bounds=tuple(lines),
         estimated=constants.estimated,
@@ -171,13 +177,26 @@ class _Tallies:
     game: ContinuousGame
     spacing: float | None
     block_lines: list[Bound] = field(default_factory=list, init=False)
+    #: The mean distance of a forecast from the mean of its cell.
+    spread: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         t, game = self.transcript, self.game
         table, ids = t.forecast_table, t.forecast_ids
-        self.binning = None if self.spacing is None else ConeBinning(game.space, self.spacing)
+        self.binning = None if self.spacing is None else tents_or_cells(game.space, self.spacing)
         self.utility = np.empty(t.rounds)
         bins = 0 if self.binning is None else self.binning.bins
+        if isinstance(self.binning, CoverBinning) and table is not None and ids is not None:
+            used, at_ids = np.unique(ids, return_inverse=True)
+            _, cells = np.unique(self.binning.cells(table[used]), axis=0, return_inverse=True)
+            self._cells = np.zeros(len(table), dtype=np.int64)
+            self._cells[used] = cells.reshape(-1)
+            rounds, bins = np.bincount(at_ids.reshape(-1)), int(cells.max()) + 1
+            of, here = self._cells[used], table[used]
+            means = np.zeros((bins, game.space.dimension))
+            np.add.at(means, of, rounds[:, None] * here)
+            means /= np.bincount(of, weights=rounds)[:, None]
+            self.spread = float(rounds @ _lengths(here - means[of])) / t.rounds
         self.sums = np.zeros((bins, game.space.dimension))
         answers = game.best_responses(t.block_strategies)
         known = table is not None and ids is not None
@@ -195,7 +214,7 @@ class _Tallies:
                 away, wrong = _lengths(p - h), float(_lengths(y - believed[ids[at]]).sum())
                 forecast, off = forecast + float(away.sum()), off + wrong
                 if self.binning is not None:
-                    self._block(self.binning, h, p, y, away, wrong / rounds, at, best)
+                    self._block(h, p, ids[at], y, away, wrong / rounds, at, best)
             start += rounds
         T = t.rounds
         self.response_distance = response / T
@@ -204,9 +223,9 @@ class _Tallies:
 
     def _block(
         self,
-        binning: ConeBinning,
         h: FloatArray,
         p: FloatArray,
+        ids: Any,
         y: FloatArray,
         away: FloatArray,
         wrong: float,
@@ -215,15 +234,23 @@ class _Tallies:
     ) -> None:
         """Add a block to the sums, and hold it against the three lemmas."""
         constants, space = self.game.constants, self.game.space
-        sums = np.zeros_like(self.sums)
-        for start in range(0, len(p), _CHUNK):
-            part = p[start : start + _CHUNK]
-            sums += binning.weights(part).T @ (h - part)
-        self.sums += sums
-        far = 4.0 * binning.spacing
+        assert self.spacing is not None
+        far = 4.0 * self.spacing
         share = float((away >= far).mean())
-        error = float(np.abs(sums).max()) / len(p)
-        allowed = 8.0 * math.sqrt(space.dimension) * binning.bins**2 / far * error
+        if isinstance(self.binning, ConeBinning):
+            sums = np.zeros_like(self.sums)
+            for start in range(0, len(p), _CHUNK):
+                part = p[start : start + _CHUNK]
+                sums += self.binning.weights(part).T @ (h - part)
+            self.sums += sums
+            error = float(np.abs(sums).max()) / len(p)
+            allowed = 8.0 * math.sqrt(space.dimension) * self.binning.bins**2 / far * error
+        else:
+            cells, of = np.unique(self._cells[ids], return_inverse=True)
+            sums = np.zeros((len(cells), space.dimension))
+            np.add.at(sums, of.reshape(-1), h - p)
+            self.sums[cells] += sums
+            allowed = float(_lengths(sums).sum()) / (0.5 * far * len(p))
         reach = constants.lipschitz_best_response * (share * space.diameter + far) + wrong
         drift = float(_lengths(y.mean(axis=0, keepdims=True) - best)[0])
         value = float(self.game.principal_utilities(h, best[None])[0])
@@ -253,8 +280,8 @@ def _check_record(transcript: Transcript, game: ContinuousGame) -> None:
 
 
 def _spacing(transcript: Transcript, game: ContinuousGame, given: float | None) -> float | None:
-    """Return the ε of the grid; None where there are no forecasts, or no grid."""
-    if transcript.forecast_table is None or game.space.dimension > 2:
+    """Return the ε of tents or cells; None where there are no forecasts."""
+    if transcript.forecast_table is None:
         return None
     if given is not None:
         return real_number("spacing", given, above=0.0)

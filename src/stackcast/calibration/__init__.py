@@ -20,7 +20,7 @@ from stackcast.calibration.columns import (
     probability_columns,
     refuse_missing,
 )
-from stackcast.calibration.cones import ConeBinning
+from stackcast.calibration.cones import ConeBinning, tents_or_cells
 from stackcast.calibration.errors import (
     ForecastRecord,
     bin_errors,
@@ -28,7 +28,11 @@ from stackcast.calibration.errors import (
     decision_bins,
     foster_vohra_score,
 )
-from stackcast.calibration.explicit import outgoing_point, two_adjacent_points
+from stackcast.calibration.explicit import (
+    TwoActionForecaster,
+    outgoing_fixed_point,
+    two_adjacent_points,
+)
 from stackcast.calibration.forecaster import AdaptiveForecaster, Method
 from stackcast.calibration.profile import CalibrationProfile, WorstInterval, calibration_profile
 from stackcast.calibration.rates import (
@@ -70,6 +74,7 @@ __all__ = [
     "StartRule",
     "TentBinning",
     "ThresholdBinning",
+    "TwoActionForecaster",
     "WorstInterval",
     "as_rate",
     "bin_errors",
@@ -82,7 +87,7 @@ __all__ = [
     "foster_vohra_score",
     "hard_sequences",
     "numbered_columns",
-    "outgoing_point",
+    "outgoing_fixed_point",
     "play_adversary",
     "probability_columns",
     "read_forecasts",
@@ -90,5 +95,6 @@ __all__ = [
     "recalibrate",
     "refuse_missing",
     "sequential_calibration_test",
+    "tents_or_cells",
     "two_adjacent_points",
 ]

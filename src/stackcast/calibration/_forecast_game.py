@@ -23,6 +23,7 @@ import numpy as np
 
 from stackcast._compiling import entry, inner, leaf, out_of_line
 from stackcast._validation import InputError
+from stackcast.calibration._outgoing import MOST_DIMENSIONS, MOST_FACETS
 from stackcast.games import Ball
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class Nature(NamedTuple):
     budget: float  # the radius of a ball
     tableau: FloatArray
     basis: IntArray
+    frame: FloatArray  # (m, d + 1): the basis of the hull, and a point in the middle
+    facets: FloatArray  # (r, d + 1): as `_outgoing` reads them; none if there are too many
 
 
 class Room(NamedTuple):
@@ -145,17 +148,38 @@ def new_nature(space: StrategySpace | Ball) -> Nature:
     """Return the oracle of a strategy space, the fastest one that fits it."""
     m = space.dimension
     tableau, basis = np.zeros((1, 1)), np.zeros(0, dtype=np.int64)
+    hull = _hull(space)
     if isinstance(space, Ball):
-        return Nature(_BALL, space.limits, space.radius, tableau, basis)
+        return Nature(_BALL, space.limits, space.radius, tableau, basis, *hull)
     if space.kind == "simplex":
-        return Nature(_SIMPLEX, np.array([[0.0] * m, [1.0] * m]), np.inf, tableau, basis)
+        limits = np.array([[0.0] * m, [1.0] * m])
+        return Nature(_SIMPLEX, limits, np.inf, tableau, basis, *hull)
     box = _budgeted_box(space)
     if box is not None:
-        return Nature(_BUDGET, np.array(box[:2]), float(box[2]), tableau, basis)
+        return Nature(_BUDGET, np.array(box[:2]), float(box[2]), tableau, basis, *hull)
     limits = space.limits
     # Coordinates are counted from the lowest, because the simplex method wants them nonnegative.
     tableau, basis = canonical_form(space, limits[0])
-    return Nature(_POLYTOPE, limits, np.inf, tableau, basis)
+    return Nature(_POLYTOPE, limits, np.inf, tableau, basis, *hull)
+
+
+def _hull(space: StrategySpace | Ball) -> tuple[FloatArray, FloatArray]:
+    """Return the frame of the hull and the facets, where an outgoing fixed point is looked for."""
+    m = space.dimension
+    if isinstance(space, Ball):
+        if m <= MOST_DIMENSIONS:
+            facets = np.append(np.zeros(m), space.radius)[None]
+            return np.column_stack([np.eye(m), space.center]), facets
+    elif space.hull_dimension <= MOST_DIMENSIONS and len(space.inequality_rows) <= MOST_FACETS:
+        ball = space.inscribed_ball()
+        if ball is not None and ball.radius > 0.0:
+            normals = space.inequality_rows @ space.basis
+            lengths = np.linalg.norm(normals, axis=1)
+            kept = lengths > 0.0
+            bounds = space.inequality_bounds - space.inequality_rows @ ball.center
+            facets = np.column_stack([normals, bounds])[kept] / lengths[kept, None]
+            return np.column_stack([space.basis, ball.center]), np.ascontiguousarray(facets)
+    return np.zeros((m, 1)), np.zeros((0, 1))
 
 
 def _budgeted_box(space: StrategySpace) -> tuple[FloatArray, FloatArray, float] | None:
@@ -212,7 +236,7 @@ def support_point(nature: Nature, direction: FloatArray, out: FloatArray) -> Non
             squared += direction[j] * direction[j]
         reach = nature.budget / np.sqrt(squared) if squared > 0.0 else 0.0
         for j in range(m):
-            out[j] = reach * direction[j]
+            out[j] = 0.5 * (nature.limits[0, j] + nature.limits[1, j]) + reach * direction[j]
     else:
         furthest_vertex(nature.tableau, nature.basis, direction, out)
         for j in range(m):

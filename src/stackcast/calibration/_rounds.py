@@ -43,7 +43,9 @@ from stackcast.calibration._forecast_game import (
     insert,
     new_room,
     search,
+    support_point,
 )
+from stackcast.calibration._outgoing import fixed_point
 from stackcast.calibration._weights import CELLS, FUNCTION, CompiledBinning, cell_of, write_weights
 
 if TYPE_CHECKING:
@@ -62,6 +64,10 @@ BETTING = 3
 # Why the loop stopped: at the end; for the weights of the request (or, on a line, for a point and
 # its weights); for room. Python answers the second by GIVEN.
 DONE, NEEDS_WEIGHTS, NEEDS_ROOM, GIVEN = range(4)
+
+# How Player 2 finds its forecast: by small games, as one outgoing fixed point, or (any number from
+# two on) as two neighbours on a grid of so many steps.
+MIXED, POINT = 0, 1
 
 
 @entry
@@ -92,6 +98,8 @@ def run_rounds(
     budget: float,
     tableau: FloatArray,
     basis: IntArray,
+    frame: FloatArray,
+    facets: FloatArray,
     binning_kind: int,
     table: FloatArray,
     vector: FloatArray,
@@ -100,7 +108,7 @@ def run_rounds(
     clock: IntArray,
     z: FloatArray,
     rule: int,
-    outgoing: bool,
+    outgoing: int,
     random: bool,
     accuracy: float,
     per: float,
@@ -126,7 +134,7 @@ def run_rounds(
         expert_wealth, expert_priors,
     )  # fmt: skip
     pool = Pool(forecasts, tags, support, shares, vertices, request, cells)
-    nature = Nature(kind, limits, budget, tableau, basis)
+    nature = Nature(kind, limits, budget, tableau, basis, frame, facets)
     binning = CompiledBinning(binning_kind, table, vector, tolerance, number)
     room = new_room(pool, nature, z.size)
     drawn = 0
@@ -164,7 +172,7 @@ def _decide(
     room: Room,
     z: FloatArray,
     rule: int,
-    outgoing: bool,
+    outgoing: int,
     accuracy: float,
     w: FloatArray,
 ) -> bool:
@@ -179,14 +187,17 @@ def _decide(
         else:
             wake(experts, clock[ROUND] + 1, rule)
             weigh(experts, z)
-    if outgoing and binning.kind != FUNCTION:
-        _outgoing(pool, clock, nature, binning, z, room, w)
-    elif outgoing:
+    if outgoing != MIXED and binning.kind != FUNCTION:
+        if outgoing == POINT and nature.facets.shape[1] > 2:
+            _in_the_hull(pool, clock, nature, binning, z, room, w)
+        else:
+            _on_the_line(pool, clock, nature, binning, z, room, outgoing, w)
+    elif outgoing != MIXED:
         if clock[STAGE] != GIVEN:
             clock[STAGE] = NEEDS_WEIGHTS
             return False
         clock[STAGE] = DONE
-        _place(pool, clock, pool.request[: pool.request.size - 1], w)
+        _place(pool, clock, 0, pool.request[: pool.request.size - 1], 1.0, w)
     else:
         t = clock[ROUND] + 1.0
         epsilon = accuracy / (t if rule == BETTING else np.sqrt(t))
@@ -322,20 +333,25 @@ def _logged(pool: Pool, clock: IntArray, first: int, fresh: FloatArray) -> Float
 
 
 @leaf
-def _place(pool: Pool, clock: IntArray, point: FloatArray, w: FloatArray) -> None:
-    """Make ``point`` the forecast of this round, with certainty."""
+def _place(
+    pool: Pool, clock: IntArray, place: int, point: FloatArray, share: float, w: FloatArray
+) -> None:
+    """Give ``point`` a place in the mixture of this round; places come one after the other."""
     out_of_line()
-    slot = pool.support[0]
-    if clock[POOLED] == 0 or pool.forecasts[slot, 0] != point[0]:
+    slot = pool.support[place]
+    same = clock[POOLED] > slot
+    for j in range(point.size):
+        same = same and pool.forecasts[slot, j] == point[j]
+    if not same:
         slot = insert(pool, clock, point, w)
-    clock[SUPPORT] = 1
-    pool.support[0] = slot
-    pool.shares[0] = 1.0
+    clock[SUPPORT] = place + 1
+    pool.support[place] = slot
+    pool.shares[place] = share
     pool.tags[slot, USED] = clock[ROUND] + 1
 
 
 @leaf
-def _outgoing(
+def _in_the_hull(
     pool: Pool,
     clock: IntArray,
     nature: Nature,
@@ -344,16 +360,53 @@ def _outgoing(
     room: Room,
     w: FloatArray,
 ) -> None:
-    """Find the outgoing fixed point by bisection, as ``outgoing_point`` does."""
+    """Find the outgoing fixed point in two or three dimensions, near the last one."""
+    out_of_line()
+    m = pool.request.size - 1
+    line, vertex, point = room.line, room.vertex, room.gap
+    for j in range(m):
+        point[j] = pool.request[j]
+        if clock[POOLED] > 0:
+            point[j] = pool.forecasts[pool.support[0], j]
+    fixed_point(binning, z, nature.frame, nature.facets, point, w)
+    for j in range(m):
+        line[j] = 0.0
+        for i in range(w.size):
+            line[j] += w[i] * z[i * m + j]
+    support_point(nature, line[:m], vertex)
+    pool.request[m] = 0.0
+    for j in range(m):
+        pool.request[m] += line[j] * (vertex[j] - point[j])
+    _place(pool, clock, 0, point, 1.0, w)
+
+
+@leaf
+def _on_the_line(
+    pool: Pool,
+    clock: IntArray,
+    nature: Nature,
+    binning: CompiledBinning,
+    z: FloatArray,
+    room: Room,
+    steps: int,
+    w: FloatArray,
+) -> None:
+    """Find the outgoing fixed point of a line by bisection, or mix two neighbours of a grid.
+
+    On a grid of so many steps: with Z_a > 0 > Z_b at neighbours a and b, the mixture has
+    q·Z_a + (1 − q)·Z_b = 0, so that no outcome gains more than a step times the larger of both.
+    """
     out_of_line()
     m = pool.request.size - 1
     point = room.vertex
     low, high = nature.limits[0, 0], nature.limits[1, 0]
-    left, right = low, high
-    p = low
-    if _pull(binning, z, low, point, w) > 0.0:
+    first, last = _pull(binning, z, low, point, w), _pull(binning, z, high, point, w)
+    p, other, share = low, low, 1.0
+    if first > 0.0 and last >= 0.0:
         p = high
-        if _pull(binning, z, high, point, w) < 0.0:
+    elif first > 0.0:
+        left, right = low, high
+        if steps == POINT:
             p = 0.5 * (left + right)
             while left < p < right:
                 if _pull(binning, z, p, point, w) > 0.0:
@@ -361,11 +414,30 @@ def _outgoing(
                 else:
                     right = p
                 p = 0.5 * (left + right)
-            at_left = abs(_pull(binning, z, left, point, w))
-            p = left if at_left < abs(_pull(binning, z, right, point, w)) else right
+        else:
+            a, b = 0, steps
+            while b - a > 1:
+                middle = (a + b) // 2
+                p = low + (high - low) * (middle / steps)
+                if _pull(binning, z, p, point, w) > 0.0:
+                    a, left = middle, p
+                else:
+                    b, right = middle, p
+        above, below = _pull(binning, z, left, point, w), _pull(binning, z, right, point, w)
+        p = left if above < -below else right
+        if steps != POINT and below < 0.0:
+            p, other, share = left, right, -below / (above - below)
     pull = _pull(binning, z, p, point, w)
-    pool.request[m] = max(pull * (low - p), pull * (high - p))
-    _place(pool, clock, point, w)
+    _place(pool, clock, 0, point, share, w)
+    gains = share * pull * (low - p), share * pull * (high - p)
+    if share < 1.0:
+        pull = _pull(binning, z, other, point, w)
+        _place(pool, clock, 1, point, 1.0 - share, w)
+        gains = (
+            gains[0] + (1.0 - share) * pull * (low - other),
+            gains[1] + (1.0 - share) * pull * (high - other),
+        )
+    pool.request[m] = max(gains[0], gains[1])
 
 
 @leaf

@@ -1,4 +1,4 @@
-"""The binning of Section 5: round tents on an ε-grid of a domain."""
+"""The binnings of domains (Section 5): round tents on an ε-grid, and cells in many dimensions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from stackcast._validation import InputError, real_number
 from stackcast.calibration._weights import CONES, CompiledBinning
-from stackcast.calibration.binnings import CompiledWeights
+from stackcast.calibration.binnings import CompiledWeights, CoverBinning
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
@@ -30,7 +30,7 @@ class ConeBinning(CompiledWeights):
     Parameters
     ----------
     domain : Ball, Box or Polytope
-        Of one or two dimensions: in more, an ε-grid has too many points to be calibrated to.
+        Of at most three dimensions: in more, an ε-grid has too many points to be calibrated to.
     spacing : float
         ε.
 
@@ -52,12 +52,12 @@ class ConeBinning(CompiledWeights):
         self.spacing = real_number("spacing", spacing, above=0.0)
         self.space = domain
         self.dimension = domain.dimension
-        if self.dimension > 2:
+        if self.dimension > 3:
             low, high = domain.limits
             count = float(np.prod(np.maximum((high - low) / (2 * spacing), 1.0)))
             raise InputError(
                 "domain",
-                "one or two dimensions, for a grid of tents to be calibrated to",
+                "at most three dimensions for a grid of tents; CoverBinning has cells in any",
                 f"{self.dimension} dimensions, which need about {count:.2g} tents or more",
             )
         self.points = _grid(domain, self.spacing)
@@ -68,31 +68,40 @@ class ConeBinning(CompiledWeights):
         )
 
 
+def tents_or_cells(domain: Domain, spacing: float) -> ConeBinning | CoverBinning:
+    """Return bins with every point of a bin within a few ε of the others, whatever the dimension.
+
+    Tents on an ε-grid in one and two dimensions; beyond, cells of a cover with the diameter 2ε.
+    """
+    if domain.dimension <= 2:
+        return ConeBinning(domain, spacing)
+    side = 2.0 * real_number("spacing", spacing, above=0.0) / math.sqrt(domain.dimension)
+    return CoverBinning(domain, side)
+
+
 def _grid(domain: Domain, spacing: float) -> FloatArray:
     """Return points of the domain such that every point of it lies within ``spacing`` of one.
 
-    A lattice with that covering radius (triangular in the plane), laid over the domain; points
-    outside are moved to the nearest point of the domain, which brings them no further from any
-    point of it.
+    A lattice with that covering radius (triangular in the plane, body-centred cubic in space), laid
+    over the domain; points outside are moved to the nearest point of the domain, which brings them
+    no further from any point of it.
     """
     low, high = domain.limits
     if domain.dimension == 1:
         count = max(1, math.ceil((high[0] - low[0]) / (2 * spacing) - 1e-9))
         return np.linspace(low[0], high[0], count + 1)[:, None]
-    side = math.sqrt(3.0) * spacing  # triangles of this side have the circumradius ε
-    rows, columns = (
-        math.ceil(float(width) / (2 * step)) + 1
-        for width, step in zip((high - low)[::-1], (side * math.sqrt(3.0) / 2, side), strict=True)
-    )
-    if 4 * rows * columns > 4 * _MOST_BINS:
-        raise InputError(
-            "spacing", f"a grid of at most {_MOST_BINS} tents", f"{spacing:g}, which needs more"
-        )
-    centre = 0.5 * (low + high)
-    kept: dict[tuple[float, float], FloatArray] = {}
-    for r, c in itertools.product(range(-rows, rows + 1), range(-columns, columns + 1)):
-        point = centre + np.array([side * (c + 0.5 * (r % 2)), side * math.sqrt(3.0) / 2 * r])
+    if domain.dimension == 2:  # rectangles with a point in the middle of each: triangles
+        sides = math.sqrt(3.0) * spacing * np.array([1.0, math.sqrt(3.0)])
+    else:
+        sides = 4.0 / math.sqrt(5.0) * spacing * np.ones(3)
+    steps = np.ceil((high - low) / (2 * sides)).astype(int) + 1
+    if 2.0 * float(np.prod(2.0 * steps + 1)) > _MOST_BINS:
+        found = f"{spacing:g}, which needs more"
+        raise InputError("spacing", f"a grid of at most {_MOST_BINS} tents", found)
+    kept: dict[tuple[float, ...], FloatArray] = {}
+    for place in itertools.product(*(range(-n, n + 1) for n in steps), (0.0, 0.5)):
+        point = 0.5 * (low + high) + sides * (np.array(place[:-1]) + place[-1])
         inside = domain.project(point)
         if np.linalg.norm(inside - point) <= spacing:
-            kept.setdefault((round(inside[0], 9), round(inside[1], 9)), inside)
+            kept.setdefault(tuple(inside.round(9).tolist()), inside)
     return np.array(list(kept.values()))

@@ -47,11 +47,11 @@ from stackcast.calibration._forecast_game import (
     new_pool,
     with_capacity,
 )
-from stackcast.calibration._rounds import BETTING, DONE, GIVEN, NEEDS_ROOM
+from stackcast.calibration._outgoing import outgoing_point
+from stackcast.calibration._rounds import BETTING, DONE, GIVEN, MIXED, NEEDS_ROOM, POINT
 from stackcast.calibration._weights import FUNCTION, CompiledBinning
 from stackcast.calibration.binnings import Binning
 from stackcast.calibration.blocks import ForecastBlock
-from stackcast.calibration.explicit import outgoing_point
 from stackcast.calibration.rates import AdaptiveRate, SecondOrderRate
 from stackcast.games import Ball
 
@@ -165,9 +165,10 @@ class AdaptiveForecaster:
         self._experts = new_experts(
             0 if betting else n, m, self.starts or "first", 1 if betting else 64
         )
-        # In one dimension a continuous binning has a deterministic answer.
-        line = m == 1 or (m == 2 and self.space.kind == "simplex")
-        self._outgoing = binning.continuous and line
+        # In a few dimensions a continuous binning has a deterministic answer.
+        self._line = m == 1 or (m == 2 and self.space.kind == "simplex")
+        hull = binning.compiled is not None and self._nature.facets.shape[1] > 2
+        self._outgoing = POINT if binning.continuous and (self._line or hull) else MIXED
         self._pool = new_pool(n, binning.random and binning.continuous, self._centre(), capacity)
         self._clock = np.zeros(CLOCK_LENGTH, dtype=np.int64)
         self._imbalance = np.zeros((n or capacity) * m)

@@ -124,6 +124,23 @@ class Claim:
     shares: str = ""
 
 
+def claim(
+    where: str,
+    quantity: str,
+    relation: Relation = "at most",
+    *,
+    correction: str = "",
+    shares: str = "",
+) -> Callable[[Callable[[bool], Measured]], Claim]:
+    """Make a claim of an experiment: its name is the function's, its statement the docstring."""
+
+    def made(run: Callable[[bool], Measured]) -> Claim:
+        name, statement = run.__name__.replace("_", "-"), " ".join((run.__doc__ or "").split())
+        return Claim(name, where, statement, quantity, run, relation, correction, shares)
+
+    return made
+
+
 @dataclass(frozen=True)
 class Finding:
     """A claim, measured; ``measured`` is the worst run that gave a number."""
@@ -203,7 +220,8 @@ def all_claims() -> tuple[Claim, ...]:
     """Return every claim, in the order of the paper."""
     from stackcast.claims import commitment, continuous, forecasting
 
-    return (*commitment.CLAIMS, *forecasting.CLAIMS, *continuous.CLAIMS)
+    rooms = (commitment, forecasting, continuous)
+    return tuple(made for room in rooms for made in vars(room).values() if isinstance(made, Claim))
 
 
 def claim_names() -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from stackcast._random import stream
 from stackcast.agents import ContinuousBestResponse, ContinuousCalibrated
 from stackcast.calibration import ConeBinning
-from stackcast.claims.claim import Claim, Curve, Measured
+from stackcast.claims.claim import Curve, Measured, claim
 from stackcast.games import (
     Ball,
     ContinuousGame,
@@ -173,8 +173,16 @@ def _ran(full: bool) -> str:
     return f"{len(_plays(full))} plays of adversarial principals against ContinuousCalibrated"
 
 
-def upper_bound(full: bool) -> Measured:
-    """Measure what is earned beyond V*, in units of what calibration error and grid allow."""
+@claim(
+    "Theorem 5.2",
+    "(average − V*) / (L₁·√m·Σ CalErr_i + 2·(L₁ + L₂·L_BR)·ε)",
+    correction="The step from ‖·‖₂ to ‖·‖_∞ in the sums costs √m.",
+    shares=_SHARES,
+)
+def continuous_upper_bound(full: bool) -> Measured:
+    """In continuous games too, no principal earns more than V* against a calibrated agent but for
+    what calibration error and grid allow.
+    """
     plays = _plays(full)
     steady = _reached()
     return Measured(
@@ -214,24 +222,30 @@ def _worst_block(full: bool, lemma: str, note: str = "") -> Measured:
     return Measured(tuple(blocks), 1.0, ran, note)
 
 
-def key_lemma(full: bool) -> Measured:
-    """Measure the share of far forecasts in a block, in units of the lemma's bound."""
+@claim("Lemma E.1", "share of far forecasts / that", shares=_SHARES)
+def continuous_key_lemma(full: bool) -> Measured:
+    """When a strategy is held, forecasts that are 4ε or more away are at most a share of
+    8·√m·I²/(4ε)·CalErr of the rounds, with I bins.
+    """
     note = "the bound has the square of the number of bins and is far from tight"
     return _worst_block(full, "key", note)
 
 
-def feedback(full: bool) -> Measured:
-    """Measure how far a block's mean response is from BR, in units of the lemma's bound."""
+@claim("Lemma E.4", "distance / (L_BR·(share of far forecasts·D_P + 4ε))", shares=_SHARES)
+def continuous_feedback(full: bool) -> Measured:
+    """When a strategy is held, the mean response is close to the best response."""
     return _worst_block(full, "feedback")
 
 
-def utility(full: bool) -> Measured:
-    """Measure how far a block's mean utility is from C, in units of the lemma's bound."""
+@claim("Lemma E.5", "distance / (L₂·L_BR·(share of far forecasts·D_P + 4ε))", shares=_SHARES)
+def continuous_utility(full: bool) -> Measured:
+    """When a strategy is held, the mean utility is close to that of the best response."""
     return _worst_block(full, "utility")
 
 
-def repeated_play(full: bool) -> Measured:
-    """Measure by which power of M the share of far forecasts falls when a strategy is held."""
+@claim("Lemma E.1", "power of M by which the share falls")
+def continuous_repeated_play(full: bool) -> Measured:
+    """That share falls at the rate of the calibration error, M^(−1/2)."""
     first, last = 250, 16_000 if full else 4_000
     lengths = np.unique(np.geomspace(first, last, 7).astype(int))
     slopes, curve = [], None
@@ -265,8 +279,16 @@ def repeated_play(full: bool) -> Measured:
     )
 
 
-def lower_bound(full: bool) -> Measured:
-    """Measure LazyGDwoG's regret against the calibrated agent, in units of the guarantee."""
+@claim(
+    "Theorem 5.2",
+    "(V* − average) / (the guarantee, with the measured error of the answers)",
+    correction="Epochs count from 1; a point is within δ·R/r, not δ, of those that keep the "
+    "distance δ to the boundary; the variance term has a factor γ₀; smoothing costs "
+    "2·L_U·δ more; an error ε of the answers costs (m/δ)·L₂·D_P·ε, so a fixed grid "
+    "needs a fixed δ.",
+)
+def continuous_lower_bound(full: bool) -> Measured:
+    """LazyGDwoG earns V* in the limit against calibrated agents."""
     epochs, length = (200, 100) if full else (60, 40)
     found, regrets, vacuous, speaks = [], [], True, 0.0
     for game in _games().values():
@@ -304,8 +326,9 @@ def _earned(game: ContinuousGame, t: Transcript) -> float:
     return total / t.rounds
 
 
-def lower_bound_epochs(full: bool) -> Measured:
-    """Measure how LazyGDwoG's regret falls with the epochs, against exact best responses."""
+@claim("Theorem 5.2", "(V* − average) / (the guarantee)")
+def continuous_lower_bound_epochs(full: bool) -> Measured:
+    """With exact best responses LazyGDwoG's regret is O(√m·Φ^(−1/4)) after Φ epochs."""
     epochs = (300, 1000, 3000, 10_000) if full else (300, 1000)
     found, allowed = [], []
     for count in epochs:
@@ -338,66 +361,3 @@ def lower_bound_epochs(full: bool) -> Measured:
             tuple(float(np.mean(bounds)) for bounds in allowed),
         ),
     )
-
-
-CLAIMS = (
-    Claim(
-        "continuous-upper-bound",
-        "Theorem 5.2",
-        "In continuous games too, no principal earns more than V* against a calibrated agent but "
-        "for what calibration error and grid allow.",
-        "(average − V*) / (L₁·√m·Σ CalErr_i + 2·(L₁ + L₂·L_BR)·ε)",
-        upper_bound,
-        correction="The step from ‖·‖₂ to ‖·‖_∞ in the sums costs √m.",
-        shares=_SHARES,
-    ),
-    Claim(
-        "continuous-lower-bound",
-        "Theorem 5.2",
-        "LazyGDwoG earns V* in the limit against calibrated agents.",
-        "(V* − average) / (the guarantee, with the measured error of the answers)",
-        lower_bound,
-        correction="Epochs count from 1; a point is within δ·R/r, not δ, of those that keep the "
-        "distance δ to the boundary; the variance term has a factor γ₀; smoothing costs 2·L_U·δ "
-        "more; an error ε of the answers costs (m/δ)·L₂·D_P·ε, so a fixed grid needs a fixed δ.",
-    ),
-    Claim(
-        "continuous-lower-bound-epochs",
-        "Theorem 5.2",
-        "With exact best responses LazyGDwoG's regret is O(√m·Φ^(−1/4)) after Φ epochs.",
-        "(V* − average) / (the guarantee)",
-        lower_bound_epochs,
-    ),
-    Claim(
-        "continuous-key-lemma",
-        "Lemma E.1",
-        "When a strategy is held, forecasts that are 4ε or more away are at most a share of "
-        "8·√m·I²/(4ε)·CalErr of the rounds, with I bins.",
-        "share of far forecasts / that",
-        key_lemma,
-        shares=_SHARES,
-    ),
-    Claim(
-        "continuous-repeated-play",
-        "Lemma E.1",
-        "That share falls at the rate of the calibration error, M^(−1/2).",
-        "power of M by which the share falls",
-        repeated_play,
-    ),
-    Claim(
-        "continuous-feedback",
-        "Lemma E.4",
-        "When a strategy is held, the mean response is close to the best response.",
-        "distance / (L_BR·(share of far forecasts·D_P + 4ε))",
-        feedback,
-        shares=_SHARES,
-    ),
-    Claim(
-        "continuous-utility",
-        "Lemma E.5",
-        "When a strategy is held, the mean utility is close to that of the best response.",
-        "distance / (L₂·L_BR·(share of far forecasts·D_P + 4ε))",
-        utility,
-        shares=_SHARES,
-    ),
-)

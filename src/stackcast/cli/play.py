@@ -159,7 +159,7 @@ def default_players(game: Any) -> tuple[str, str]:
     """Return the names of the principal and the agent that play a game where none is named."""
     from stackcast.protocol import kind_of
 
-    if kind_of(game) == "continuous":  # in more dimensions no agent can forecast on a grid
+    if kind_of(game) == "continuous":  # in more dimensions forecasts are slow to be made
         forecasts = game.space.dimension <= 2
         agent = "ContinuousCalibrated" if forecasts else "ContinuousBestResponse"
         return "ResponseGradient", agent

@@ -12,6 +12,7 @@ from stackcast.principals.explore_then_commit import (
     ExploreThenCommit,
     FixedBlocks,
     Label,
+    NoisyAnswersError,
     Query,
     RescheduledBlocks,
     Search,
@@ -20,6 +21,7 @@ from stackcast.principals.explore_then_commit import (
     hand_set,
     learn_commitment,
     membership_opt,
+    single_question_opt,
 )
 from stackcast.principals.gradient import (
     LazyGDwoG,
@@ -77,6 +79,7 @@ __all__ = [
     "LazyGDwoG",
     "LazyGuarantee",
     "LearnedCommitment",
+    "NoisyAnswersError",
     "Oracle",
     "PhaseSwitch",
     "Precision",
@@ -99,4 +102,5 @@ __all__ = [
     "membership_opt",
     "names",
     "origin",
+    "single_question_opt",
 ]

@@ -504,6 +504,7 @@ def build(
     name : str or class
         Its name; ``stackcast.agents.names()`` and ``stackcast.principals.names()`` list them. One's
         own is named ``"module:Class"`` or ``"file.py:Class"``, or given as the class.
+        In a continuous game "Calibrated" is "ContinuousCalibrated", and so on.
     game : game
         The whole game. The player gets its side's view of it (`Oracle`, which is told, the game).
     horizon : int, optional
@@ -521,8 +522,11 @@ def build(
     QuantalResponse(seed=1, precision=5.0)
     """
     rooms: Any = importlib.import_module(f"stackcast.{role}s")
-    made = rooms.find(name)
+    made, kind = rooms.find(name), kind_of(game)
     name = name if isinstance(name, str) else name.__name__
+    twin = f"Continuous{name}"
+    if kind == "continuous" and kind not in made.plays and twin in rooms.names(kind):
+        made = rooms.find(twin)
     chosen = dict(settings or {})
     takes = inspect.signature(made).parameters
     told = ("view", "game")
@@ -531,7 +535,6 @@ def build(
         if setting not in free:
             where = f"settings of {name}, {setting}"
             raise InputError(where, "one of " + ", ".join(free), "a setting of that name")
-    kind = kind_of(game)
     if kind not in made.plays:
         fitting = ", ".join(rooms.names(kind))
         raise InputError(role, f"one of {fitting} for {_KINDS[kind]}", name)
