@@ -267,7 +267,7 @@ def test_feedback_is_the_drawn_action() -> None:
         for f in ("strategy", "action")
     ]
     np.testing.assert_array_equal(both[0].responses, both[1].responses)
-    for name in ("Hedge", "AdaptiveHedge", "BlumMansour", "FollowTheLeader", "Calibrated", "Lazy"):
+    for name in ("Hedge", "AdaptiveHedge", "BlumMansour", "FollowTheLeader", "Calibrated"):
         agent = agents.find(name)(MILKING.agent_view, feedback="action")
         late = agent.respond(Block([0.2, 0.8], 6000)).responses[-2000:]
         assert (late == 1).mean() > 0.95, name
