@@ -374,7 +374,7 @@ def test_files_of_all_formats_go_in_and_out(studio: Served) -> None:
 def test_a_limit_is_said_in_words_and_read_back(studio: Served) -> None:
     game = table("food-hygiene")
     assert game["limits"] == [
-        {"text": "short visit + 4.0 full visit <= 1.0", "name": "staff hours"}
+        {"text": "short visit + 4.0 full visit <= 1.0", "name": "staff hours", "why": ""}
     ]
     game["limits"].append({"text": "short visit ≥ 0.2", "name": ""})
     assert studio.post("/api/see", {"table": game})["value"] is not None

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stackcast._random import stream
-from stackcast._validation import InputError, whole_number
+from stackcast._validation import InputError
 from stackcast.campaigns import Campaign, HalfKnownGame
 from stackcast.games import FiniteGame
 from stackcast.studio import games
 from stackcast.studio import messages as ms
-from stackcast.studio.folder import file_name
+from stackcast.studio.folder import File, file_name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stackcast.campaigns import Advice, Entry
+    from stackcast.campaigns import Advice, Entry, Receipt
     from stackcast.games import PrincipalView
     from stackcast.studio.folder import Folder
 
@@ -42,14 +41,16 @@ def _info(folder: Folder, path: Path) -> ms.CampaignInfo:
             info.name = start.game.name or path.stem
             info.state, info.last = campaign.state, entries[-1].at
             info.horizon, info.principal = start.settings["horizon"], start.principal
-            info.rounds = sum(row.rounds for row in _rows(entries, start.game) if _counts(row))
+            rows = _rows(entries, start.game)
+            info.rounds = sum(r.rounds for r in rows if r.kind == "tell" and r.revoked_by is None)
+            info.entry = entries[-1].id
     except InputError as error:
         info.sentence = folder.plain(str(error))
     return info
 
 
-def start(folder: Folder, request: ms.NewCampaign) -> str:
-    """Start a campaign from a game of the page and return its file."""
+def start(folder: Folder, request: ms.NewCampaign) -> ms.Done:
+    """Start a campaign from a game of the page."""
     game = games.game_of(request.table)
     if not isinstance(game, FiniteGame | HalfKnownGame):
         raise InputError("game", "a game with a table of payoffs", "a security game")
@@ -57,73 +58,55 @@ def start(folder: Folder, request: ms.NewCampaign) -> str:
     Campaign.new(
         folder.at(name),
         game,
-        horizon=games_whole("horizon", request.horizon, 1),
-        seed=games_whole("seed", request.seed, 0),
+        horizon=games.whole("horizon", request.horizon, 1),
+        seed=games.whole("seed", request.seed, 0),
         margin=request.margin,
         floor=request.floor,
     ).close()
-    return name
+    return ms.Done(name=name)
 
 
-def games_whole(field: str, value: Any, at_least: int) -> int:
-    """Return a whole number, however it was typed."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return whole_number(field, value, at_least=at_least)
-
-
-def campaign_message(folder: Folder, name: str, days: int, ask: bool) -> ms.CampaignMessage:
+def shown(folder: Folder, name: str, days: Any = 0, ask: Any = 0) -> ms.CampaignMessage:
     """Return all that is known of a campaign; with ``ask`` it decides what to do next first."""
     with Campaign.open(folder.at(name, ENDING)) as campaign:
         advice = campaign.open_ask
         if ask and advice is None and campaign.state == "running":
             advice = campaign.ask()
-        status = campaign.status()
-        entries = campaign.entries()
+        status, entries, settings = campaign.status(), campaign.entries(), campaign.setup.settings
         state: Any = campaign.state
-        settings = campaign.setup.settings
-    rows = _rows(entries, status.game)
-    actions = status.game.agent_actions
-    declined = [e.body for e in entries if e.kind == "decline"]
-    reasons = {d["limit"].get("name", ""): d["why"] for d in declined}
-    known = status.to_dict()
+    game, known = status.game, status.to_dict()
+    reasons = {
+        e.body["limit"].get("name", ""): e.body["why"] for e in entries if e.kind == "decline"
+    }
+    limits = games.limit_texts(game.shell.constraints)
+    count = games.whole("days", days, 0)
+    same = ("strategy", "response", "value", "margin", "certified", "further_gain")
     return ms.CampaignMessage(
         file=name,
-        name=status.game.name or name.removesuffix(ENDING),
+        entry=entries[-1].id,
+        name=game.name or name.removesuffix(ENDING),
         state=state,
         principal=status.principal,
         horizon=settings["horizon"],
-        principal_actions=list(status.game.principal_actions),
-        agent_actions=list(actions),
-        principal_payoffs=status.game.principal_view.payoffs.tolist(),
-        advice=None if advice is None else _advice(advice, days, settings["seed"]),
-        strategy=known["strategy"],
-        response=known["response"],
-        value=known["value"],
-        margin=known["margin"],
-        certified=known["certified"],
-        further_gain=known["further_gain"],
+        principal_actions=list(game.principal_actions),
+        agent_actions=list(game.agent_actions),
+        principal_payoffs=game.principal_view.payoffs.tolist(),
+        advice=None if advice is None else _advice(advice, count, settings["seed"]),
         rounds=status.rounds,
         missing=status.missing,
         unseen=status.unseen,
         average_utility=known["average_utility"],
         answers=[
-            ms.Answered(
-                strategy=row.strategy.tolist(), counts=row.counts.tolist(), response=row.response
-            )
-            for row in status.answers
+            ms.Answered(strategy=a.strategy.tolist(), counts=a.counts.tolist(), response=a.response)
+            for a in status.answers
         ],
         limits=[
-            ms.LimitInForce(name=limit.name or limit.text, why=reasons.get(limit.name, ""))
-            for limit in games.limit_texts(games_constraints(status.game))
+            ms.Limit(text=x.text, name=x.name or x.text, why=reasons.get(x.name, ""))
+            for x in limits
         ],
-        history=rows,
+        history=_rows(entries, game),
+        **{key: known[key] for key in same},
     )
-
-
-def games_constraints(game: Any) -> Any:
-    """Return the limits of a campaign's game."""
-    return game.shell.constraints
 
 
 def _advice(advice: Advice, days: int, seed: int) -> ms.AdviceMessage:
@@ -145,10 +128,6 @@ def _advice(advice: Advice, days: int, seed: int) -> ms.AdviceMessage:
         counts=counts.tolist(),
         order=order.tolist(),
     )
-
-
-def _counts(row: ms.Row) -> bool:
-    return row.kind == "tell" and row.revoked_by is None
 
 
 def _rows(entries: list[Entry], game: HalfKnownGame) -> list[ms.Row]:
@@ -188,27 +167,55 @@ def _told(row: ms.Row, body: dict[str, Any], asked: dict[str, Any], view: Princi
         row.earned = float(earned)
 
 
-def tell(folder: Folder, name: str, request: ms.Telling, correct: bool) -> ms.Done:
+def act(folder: Folder, name: str, verb: str, request: ms.Deed) -> ms.Done:
+    """Do what a person asks for in a campaign."""
+    limit = request.limit.replace("≤", "<=").replace("≥", ">=")
+    with Campaign.open(folder.at(name, ENDING)) as campaign:
+        if verb in ("tell", "correct"):
+            return _tell(campaign, request, verb == "correct")
+        if verb == "undo":
+            entry = campaign.undo()
+            words = f"Entry {entry.id} ({entry.kind}) is taken back; the journal keeps both."
+        elif verb == "decline":
+            campaign.decline(limit, request.why)
+            words = f"Declined, and recorded as the limit {limit}."
+        elif verb == "action":
+            payoffs: Any = request.payoffs
+            campaign.add_action(request.name, payoffs)
+            words = f"Added: {request.name}. The adviser starts anew, knowing all answers."
+        elif verb == "pause":
+            campaign.pause(request.why)
+            words = "Paused."
+        elif verb == "end":
+            campaign.end(request.why)
+            words = "Closed."
+        elif verb == "resume":
+            campaign.resume()
+            words = "Running again."
+        elif verb == "lift":
+            campaign.lift(limit)
+            words = f"Lifted: {limit}."
+        else:
+            verbs = "tell, correct, undo, decline, lift, action, pause, end or resume"
+            raise InputError("verb", verbs, verb[:60])
+    return ms.Done(words=words)
+
+
+def _tell(campaign: Campaign, request: ms.Deed, correct: bool) -> ms.Done:
     """Record what the agent did, or what an earlier entry should have said."""
-    given: Any = request.counts if request.days is None else request.days
+    given: Any = request.days
+    if request.counts is not None and request.days is None:
+        given = {key: n for key, n in request.counts.items() if n}
     if given is None:
         raise InputError("responses", "counts or a list of responses", "nothing")
-    if request.counts is not None:
-        given = {key: n for key, n in request.counts.items() if n}
-    return _told_as(folder, name, given, request.played, request.entry if correct else None)
+    if correct:
+        if request.entry is None:
+            raise InputError("entry", "the number of an entry", "nothing")
+        return _receipt(campaign.correct(request.entry, given, request.played or None))
+    return _receipt(campaign.tell(given, request.played or None))
 
 
-def tell_file(folder: Folder, name: str, table: str) -> ms.Done:
-    """Record the responses of an uploaded CSV file."""
-    return _told_as(folder, name, folder.at(table, ".csv"), None, None)
-
-
-def _told_as(folder: Folder, name: str, given: Any, played: Any, entry: int | None) -> ms.Done:
-    with Campaign.open(folder.at(name, ENDING)) as campaign:
-        if entry is not None:
-            receipt = campaign.correct(entry, given, played or None)
-        else:
-            receipt = campaign.tell(given, played or None)
+def _receipt(receipt: Receipt) -> ms.Done:
     noun = "round" if receipt.rounds == 1 else "rounds"
     words = f"Recorded as entry {receipt.entry}: {receipt.rounds:,} {noun}."
     if receipt.first_seen:
@@ -220,53 +227,22 @@ def _told_as(folder: Folder, name: str, given: Any, played: Any, entry: int | No
     return ms.Done(words=words, entry=receipt.entry)
 
 
-def undo(folder: Folder, name: str) -> ms.Done:
-    """Take back the last entry of a person."""
-    with Campaign.open(folder.at(name, ENDING)) as campaign:
-        entry = campaign.undo()
-    return ms.Done(words=f"Entry {entry.id} ({entry.kind}) is taken back; the journal keeps both.")
+def tell_file(folder: Folder, name: str, file: File) -> ms.Done:
+    """Record the responses of an uploaded CSV file."""
+    file.must_end(".csv")
+    with folder.draft(".csv", file.content) as draft:
+        try:
+            with Campaign.open(folder.at(name, ENDING)) as campaign:
+                return _receipt(campaign.tell(draft))
+        except InputError as error:
+            field = error.field.rpartition(".csv: ")[2]
+            raise InputError(field, error.expected, error.found) from None
 
 
-def decline(folder: Folder, name: str, request: ms.Declining) -> ms.Done:
-    """Decline what was asked; the reason becomes a limit."""
-    limit = request.limit.replace("≤", "<=").replace("≥", ">=")
-    with Campaign.open(folder.at(name, ENDING)) as campaign:
-        campaign.decline(limit, request.why)
-    return ms.Done(words=f"Declined, and recorded as the limit {limit}.")
-
-
-def turn(folder: Folder, name: str, verb: str, request: ms.Reason) -> ms.Done:
-    """Pause, close or resume a campaign, or lift a limit."""
-    with Campaign.open(folder.at(name, ENDING)) as campaign:
-        if verb == "pause":
-            campaign.pause(request.why)
-        elif verb == "end":
-            campaign.end(request.why)
-        elif verb == "resume":
-            campaign.resume()
-        else:
-            campaign.lift(request.limit)
-    done = {"pause": "Paused.", "end": "Closed.", "resume": "Running again."}
-    return ms.Done(words=done.get(verb, f"Lifted: {request.limit}."))
-
-
-def add_action(folder: Folder, name: str, request: ms.NewAction) -> ms.Done:
-    """Add an action of the agent that nobody had thought of."""
-    payoffs: Any = request.payoffs
-    with Campaign.open(folder.at(name, ENDING)) as campaign:
-        campaign.add_action(request.name, payoffs)
-    return ms.Done(words=f"Added: {request.name}. The adviser starts anew, knowing all answers.")
-
-
-def exported(folder: Folder, name: str, ending: str) -> bytes:
+def exported(folder: Folder, name: str, format: str = "csv") -> File:  # noqa: A002
     """Return all rounds as they were played, as CSV or Parquet."""
-    draft = folder.at(
-        f"{name.removesuffix(ENDING)}-export-{stream(0, 'studio', name).integers(1 << 30)}{ending}"
-    )
-    try:
-        with Campaign.open(folder.at(name, ENDING)) as campaign:
-            campaign.export(draft)
-        return draft.read_bytes()
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
+    if format not in ("csv", "parquet"):
+        raise InputError("format", "csv or parquet", str(format)[:60])
+    with folder.draft(f".{format}") as draft, Campaign.open(folder.at(name, ENDING)) as campaign:
+        campaign.export(draft)
+        return File(f"{name.removesuffix(ENDING)}.{format}", draft.read_bytes())

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from stackcast._validation import InputError, shown
 
@@ -18,6 +18,24 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"\w[\w .()+-]{0,99}")
 #: Files of one kind that are listed at most.
 MOST = 500
+
+
+class File(NamedTuple):
+    """A file that was sent, or that is sent to be kept."""
+
+    name: str
+    content: bytes
+
+    def must_end(self, *endings: str) -> None:
+        """Refuse a file whose name does not end in one of these."""
+        if not self.name.endswith(endings):
+            raise InputError(
+                "file", "a name that ends in " + " or ".join(endings), shown(self.name)
+            )
+
+
+class ConflictError(Exception):
+    """A file is not any more what was read."""
 
 
 class Folder:
@@ -99,6 +117,17 @@ class Folder:
         finally:
             with contextlib.suppress(OSError):
                 draft.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def draft(self, ending: str, content: bytes | None = None) -> Iterator[Path]:
+        """Yield the place of a file that is gone afterwards."""
+        path = self.at(f"draft-{secrets.token_hex(8)}{ending}")
+        try:
+            if content is not None:
+                path.write_bytes(content)
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
 
     def free(self, name: str) -> str:
         """Return the name, or the first of name-2, name-3 … that nothing has yet."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from stackcast.calibration import (
     recalibrate,
 )
 from stackcast.studio import messages as ms
+from stackcast.studio.folder import File
 
 if TYPE_CHECKING:
     from stackcast.calibration import ForecastCertificate
@@ -28,16 +30,27 @@ _COLUMNS, _GROUPS = 50, 10
 _LENGTHS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 
 
-def listed(folder: Folder) -> list[ms.ForecastFile]:
+def listed(folder: Folder) -> list[ms.FileInfo]:
     """Return the tables of the folder."""
     return [
-        ms.ForecastFile(name=path.name, size=path.stat().st_size)
+        ms.FileInfo(path=path.name, size=path.stat().st_size)
         for path in folder.files(*ENDINGS)
         if not path.name.endswith("-corrected.csv")
     ]
 
 
-def judged(folder: Folder, name: str, threshold: float) -> ms.Forecasts:
+def take(folder: Folder, file: File) -> ms.Done:
+    """Keep a table; the same one is kept once."""
+    file.must_end(*ENDINGS)
+    with contextlib.suppress(InputError):
+        if folder.read(file.name) == file.content:
+            return ms.Done(name=file.name)
+    name = folder.free(file.name)
+    folder.write(name, file.content)
+    return ms.Done(name=name)
+
+
+def judged(folder: Folder, name: str, threshold: Any = 0.5) -> ms.Forecasts:
     """Return what a table proves of its forecasts, as they are and corrected."""
     real_number("threshold", threshold, at_least=0, at_most=1)
     path = folder.at(name, *ENDINGS)
@@ -59,7 +72,7 @@ def judged(folder: Folder, name: str, threshold: float) -> ms.Forecasts:
     return made
 
 
-def corrected(folder: Folder, name: str, threshold: float) -> bytes:
+def corrected(folder: Folder, name: str, threshold: Any = 0.5) -> File:
     """Return forecasts, outcomes and the corrected column as CSV."""
     table = _read(folder, name)
     if not table.yes_no:
@@ -70,7 +83,7 @@ def corrected(folder: Folder, name: str, threshold: float) -> bytes:
     writer.writerow(["forecast", "outcome", "recalibrated"])
     for row in zip(table.forecasts, table.outcomes, fixed.forecasts, strict=True):
         writer.writerow([f"{value:.6g}" for value in row])
-    return out.getvalue().encode()
+    return File(f"{name.rpartition('.')[0]}-corrected.csv", out.getvalue().encode())
 
 
 def _read(folder: Folder, name: str) -> Any:
@@ -89,14 +102,7 @@ def _view(found: ForecastCertificate) -> ms.Judged:
         sentences=found.sentences(),
         lower=profile.lower,
         upper=profile.upper,
-        loss=None,
-        groups=[],
-        heat=[],
-        lengths=[
-            ms.LengthRow(length=n, error=profile.errors[n], rate=rates[str(n)])
-            for n in sorted(profile.errors)
-        ],
-        evidence=None,
+        lengths=[[n, profile.errors[n], rates[str(n)]] for n in sorted(profile.errors)],
     )
     if test is not None:
         at = test.interval
@@ -110,11 +116,11 @@ def _draw(made: ms.Judged, p: Any, y: Any, bins: Any, lengths: list[int]) -> Non
     """Fill in what the pictures show."""
     made.loss = float(((p - y) ** 2).mean())
     made.groups = _groups(p, y)
-    rates = {row.length: row.rate for row in made.lengths}
+    rates = {int(length): rate for length, _, rate in made.lengths}
     made.heat = _heat(p, y, np.asarray(bins), lengths, rates)
 
 
-def _groups(p: Any, y: Any) -> list[ms.Group]:
+def _groups(p: Any, y: Any) -> list[list[float]]:
     """Return the frequency in groups of like forecasts, with the central 95% that chance allows."""
     from scipy.stats import binom
 
@@ -124,9 +130,7 @@ def _groups(p: Any, y: Any) -> list[ms.Group]:
         inside = cells == cell
         n, mean = int(inside.sum()), float(p[inside].mean())
         low, high = (float(binom.ppf(q, n, mean)) / n for q in (0.025, 0.975))
-        groups.append(
-            ms.Group(forecast=mean, frequency=float(y[inside].mean()), rounds=n, low=low, high=high)
-        )
+        groups.append([mean, float(y[inside].mean()), n, low, high])
     return groups
 
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import tomli_w
 
 import stackcast as sc
-from stackcast._validation import InputError
-from stackcast.campaigns import HalfKnownGame, load_half_known, parse_constraint
-from stackcast.games import (
-    continuous_entry,
-    game_to_table,
-    list_games,
-    load_game,
-)
+from stackcast._validation import InputError, whole_number
+from stackcast.campaigns import parse_constraint
+from stackcast.games import HalfKnownGame, continuous_entry, game_to_table, list_games, load_any
 from stackcast.studio import messages as ms
-from stackcast.studio.folder import file_name, mark_of
+from stackcast.studio.folder import ConflictError, File, file_name, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from stackcast.games import Constraint, Game
     from stackcast.studio.folder import Folder
@@ -32,6 +28,21 @@ _CURVE = 60
 #: Larger security games have no curve of margins, and no picture of shares.
 _LARGE = 40
 _SECURITY = ("defender_covered", "defender_uncovered", "attacker_covered", "attacker_uncovered")
+_FINITE = ("principal_actions", "agent_actions", "principal_payoffs")
+_RANGES = ("agent_payoffs_low", "agent_payoffs_high")
+_STORY = ("name", "description", "source")
+
+
+def number(value: Any) -> float | None:
+    """Return a finite number, or None."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def whole(field: str, value: Any, at_least: int) -> int:
+    """Return a whole number, however it was typed."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return whole_number(field, value, at_least=at_least)
 
 
 # Tables ----------------------------------------------------------------------------------------
@@ -41,192 +52,157 @@ def limit_texts(constraints: Iterable[Constraint]) -> list[ms.Limit]:
     """Return constraints as people write them; one with two different limits becomes two."""
     found = []
     for c in constraints:
-        terms = [
-            (" - " if w < 0 else " + ") + (name if abs(w) == 1 else f"{abs(w)!r} {name}")
-            for name, w in c.weights.items()
-        ]
-        left = "".join(terms).removeprefix(" + ")
-        if left.startswith(" - "):
-            name, w = next(iter(c.weights.items()))
-            left = f"{w!r} {name}" + "".join(terms[1:])
-        if c.at_least is not None and c.at_least == c.at_most:
-            found.append(ms.Limit(text=f"{left} = {c.at_most!r}", name=c.name))
-            continue
-        if c.at_most is not None:
-            found.append(ms.Limit(text=f"{left} <= {c.at_most!r}", name=c.name))
-        if c.at_least is not None:
-            found.append(ms.Limit(text=f"{left} >= {c.at_least!r}", name=c.name))
+        left = ""
+        for name, w in c.weights.items():
+            sign = (" - " if w < 0 else " + ") if left else ("-1 " if w == -1 else "")
+            size = abs(w) if left else w
+            left += sign + (name if abs(w) == 1 else f"{size!r} {name}")
+        equal = c.at_least is not None and c.at_least == c.at_most
+        sides = (("=" if equal else "<=", c.at_most), (">=", None if equal else c.at_least))
+        for sign, bound in sides:
+            if bound is not None:
+                found.append(ms.Limit(text=f"{left} {sign} {bound!r}", name=c.name))
     return found
+
+
+def full_table(game: Any) -> dict[str, Any]:
+    """Return what a file of the game would hold."""
+    return game.to_table() if isinstance(game, HalfKnownGame) else game_to_table(game)
 
 
 def table_of(game: Game | HalfKnownGame) -> ms.GameTable:
     """Return a game as the page edits it."""
+    whole_game: Any = game.shell if isinstance(game, HalfKnownGame) else game
+    held = {k: v for k, v in full_table(game).items() if k in ms.GameTable.model_fields}
+    table = ms.GameTable(**held, limits=limit_texts(whole_game.constraints))
     if isinstance(game, sc.SecurityGame):
-        return ms.GameTable(
-            kind="security",
-            name=game.name,
-            description=game.description,
-            source=game.source,
-            targets=list(game.targets),
-            resources=game.resources,
-            limits=limit_texts(game.constraints),
-            **{key: getattr(game, key).tolist() for key in _SECURITY},
-        )
-    half = isinstance(game, HalfKnownGame)
-    whole: Any = game.shell if isinstance(game, HalfKnownGame) else game
-    table = ms.GameTable(
-        name=whole.name,
-        description=whole.description,
-        source=whole.source,
-        knowledge="unknown" if half else "known",
-        principal_actions=list(whole.principal_actions),
-        agent_actions=list(whole.agent_actions),
-        principal_payoffs=whole.principal_payoffs.tolist(),
-        agent_payoffs=whole.agent_payoffs.tolist(),
-        limits=limit_texts(whole.constraints),
-    )
-    if isinstance(game, HalfKnownGame):
-        bounds = game.bounds
+        table.kind = "security"
+    elif isinstance(game, HalfKnownGame):
+        table.knowledge = "unknown" if game.bounds is None else "ranges"
         table.agent_payoffs = [[None] * len(row) for row in table.principal_payoffs]
-        if bounds is not None:
-            table.knowledge = "ranges"
-            table.agent_payoffs_low, table.agent_payoffs_high = (
-                bounds[0].tolist(),
-                bounds[1].tolist(),
-            )
     return table
 
 
 def game_of(table: ms.GameTable) -> Game | HalfKnownGame:
     """Return the game that a table describes, or the sentence that says what is wrong with it."""
-    actions = table.targets if table.kind == "security" else table.principal_actions
+    security = table.kind == "security"
     constraints = []
     for limit in table.limits:
-        c = parse_constraint(limit.text.replace("≤", "<=").replace("≥", ">="), actions)
-        name = limit.name or c.name
-        constraints.append(sc.Constraint(c.weights, c.at_least, c.at_most, name))
-    texts: dict[str, Any] = {
-        "name": table.name,
-        "description": table.description,
-        "source": table.source,
-    }
-    if table.kind == "security":
-        resources: Any = table.resources
-        if isinstance(resources, float) and resources.is_integer():
-            resources = int(resources)
-        return sc.SecurityGame(
-            **{key: getattr(table, key) for key in _SECURITY},
-            resources=resources,
-            targets=table.targets,
-            constraints=constraints,
-            **texts,
-        )
-    names: dict[str, Any] = {
-        "principal_actions": table.principal_actions,
-        "agent_actions": table.agent_actions,
-    }
-    own: Any = table.principal_payoffs
-    if table.knowledge == "known":
-        other: Any = table.agent_payoffs
-        return sc.FiniteGame(own, other, constraints=constraints, **names, **texts)
-    bounds: dict[str, Any] = {}
-    if table.knowledge == "ranges":
-        bounds = {
-            "agent_payoffs_low": table.agent_payoffs_low,
-            "agent_payoffs_high": table.agent_payoffs_high,
-        }
-    return HalfKnownGame(own, constraints=constraints, **bounds, **names, **texts)
+        words = limit.text.replace("≤", "<=").replace("≥", ">=")
+        c = parse_constraint(words, table.targets if security else table.principal_actions)
+        constraints.append(sc.Constraint(c.weights, c.at_least, c.at_most, limit.name or c.name))
+    payoffs = {"known": ("agent_payoffs",), "ranges": _RANGES, "unknown": ()}[table.knowledge]
+    keys = (*_SECURITY, "targets", "resources") if security else (*_FINITE, *payoffs)
+    fields: dict[str, Any] = {key: getattr(table, key) for key in (*keys, *_STORY)}
+    if security and isinstance(table.resources, float) and table.resources.is_integer():
+        fields["resources"] = int(table.resources)
+    make: Any = sc.FiniteGame if table.knowledge == "known" else HalfKnownGame
+    return (sc.SecurityGame if security else make)(**fields, constraints=constraints)
 
 
 # Files -----------------------------------------------------------------------------------------
 
 
+def game_at(folder: Folder, origin: str, name: str) -> Any:
+    """Return a game of the catalogue or of the folder, whole or half-known."""
+    if origin == "folder":
+        return load_any(folder.at(name, *ENDINGS))
+    if origin != "catalogue":
+        raise InputError("origin", "catalogue or folder", origin[:60])
+    if name not in {*list_games(), *list_games("continuous")}:
+        load_any(name if name.isidentifier() else f"no-{len(name)}")  # has the sentence
+    return load_any(name)
+
+
 def open_game(folder: Folder, origin: str, name: str) -> ms.Opened:
-    """Return a game of the catalogue or of the folder."""
-    if origin == "catalogue":
-        if name in list_games("continuous"):
-            return ms.Opened(
-                name=name, origin="catalogue", mark="", table=None, continuous=continuous_card(name)
-            )
-        if name not in list_games():
-            load_game(name if name.isidentifier() else f"no-{len(name)}")  # has the sentence
-            raise InputError("game", "a game of the catalogue", name)
-        game: Any = load_game(name)
-        return ms.Opened(name=name, origin="catalogue", mark="", table=table_of(game))
-    content = folder.read(folder.at(name, *ENDINGS).name, 5_000_000)
-    game = read_game(folder.at(name, *ENDINGS))
+    """Return a game of the catalogue or of the folder, to edit."""
+    made = ms.Opened(name=name, origin="catalogue", mark="", table=None)
+    if origin == "catalogue" and name in list_games("continuous"):
+        made.continuous = continuous_card(name)
+        return made
+    if origin == "folder":
+        made.origin = "folder"
+        made.mark = mark_of(folder.read(folder.at(name, *ENDINGS).name, 5_000_000))
+    game = game_at(folder, origin, name)
     if isinstance(game, sc.ContinuousGame):
         raise InputError(name, "a finite or a security game to edit", "a continuous one")
-    return ms.Opened(name=name, origin="folder", mark=mark_of(content), table=table_of(game))
+    made.table = table_of(game)
+    return made
 
 
-def read_game(path: Path) -> Any:
-    """Return the game in a file, whole or half-known."""
-    if path.suffix.lower() == ".nfg":
-        return load_game(path)
-    text = path.read_text(encoding="utf-8", errors="replace")
-    if ("agent_payoffs" in text and "agent_payoffs_low" not in text) or "defender_covered" in text:
-        return load_game(path)
-    if "principal_payoffs" in text:
-        return load_half_known(path)
-    return load_game(path)
-
-
-def content_of(table: ms.GameTable, ending: str, folder: Folder) -> bytes:
+def _content(folder: Folder, table: ms.GameTable, ending: str) -> bytes:
     """Return the bytes of a game in a format."""
     game = game_of(table)
     if isinstance(game, HalfKnownGame):
         if ending == ".nfg":
             raise InputError("format", ".json or .toml for a half-known game", ending)
-        return _half_known_bytes(game, ending)
-    draft = folder.root / f".studio-{threading.get_ident()}{ending}"
-    try:
-        sc.save_game(game, draft)
+        held = {"format": "stackcast-half-known-game-1", **game.to_table()}
+        return (tomli_w.dumps(held) if ending == ".toml" else json.dumps(held, indent=2)).encode()
+    with folder.draft(ending) as draft:
+        try:
+            sc.save_game(game, draft)
+        except InputError as error:
+            raise InputError("format", error.expected, error.found) from None
         return draft.read_bytes()
-    except InputError as error:
-        raise InputError("format", error.expected, error.found) from None
-    finally:
-        draft.unlink(missing_ok=True)
 
 
-def _half_known_bytes(game: HalfKnownGame, ending: str) -> bytes:
-    import json
-
-    import tomli_w
-
-    table = {"format": "stackcast-half-known-game-1", **game.to_table()}
-    text = tomli_w.dumps(table) if ending == ".toml" else json.dumps(table, indent=2) + "\n"
-    return text.encode()
-
-
-def save(folder: Folder, name: str, request: ms.Save) -> ms.Saved | None:
-    """Write a game to a file; None if the file is not the one with the mark any more."""
-    new = request.mark is None
-    if new:
-        name = folder.free(name or file_name(request.table.name, ".toml"))
-    path = folder.at(name, *ENDINGS)
-    if not new and path.exists() and mark_of(path.read_bytes()) != request.mark:
-        return None
-    content = content_of(request.table, path.suffix.lower(), folder)
+def keep(folder: Folder, request: ms.Asked, name: str = "") -> ms.Done:
+    """Write a game to a new file."""
+    name = folder.free(name or file_name(request.table.name, ".toml"))
+    content = _content(folder, request.table, folder.at(name, *ENDINGS).suffix.lower())
     folder.write(name, content)
-    return ms.Saved(name=name, mark=mark_of(content))
+    return ms.Done(name=name, mark=mark_of(content))
+
+
+def save(folder: Folder, name: str, request: ms.Asked) -> ms.Done:
+    """Write a game over the version that was read; somebody else's is left as it is."""
+    path = folder.at(name, *ENDINGS)
+    if request.mark is None:
+        raise InputError("mark", "the mark of the file that was read", "nothing")
+    if path.exists() and mark_of(path.read_bytes()) != request.mark:
+        raise ConflictError(f"{name} was changed elsewhere, in another window or program.")
+    content = _content(folder, request.table, path.suffix.lower())
+    folder.write(name, content)
+    return ms.Done(name=name, mark=mark_of(content))
+
+
+def delete(folder: Folder, name: str) -> ms.Done:
+    """Delete a file of a game."""
+    folder.at(name, *ENDINGS).unlink(missing_ok=True)
+    return ms.Done(words=f"Deleted {name}.")
+
+
+def export(folder: Folder, request: ms.Asked) -> File:
+    """Return a game as a file to keep."""
+    ending = f".{request.format}"
+    return File(file_name(request.table.name, ending), _content(folder, request.table, ending))
+
+
+def take(folder: Folder, file: File) -> ms.Done:
+    """Keep a file that holds a game; any other leaves nothing behind."""
+    file.must_end(*ENDINGS)
+    name = folder.free(file.name)
+    folder.write(name, file.content)
+    try:
+        return ms.Done(name=name, mark=open_game(folder, "folder", name).mark)
+    except BaseException:
+        folder.at(name).unlink(missing_ok=True)
+        raise
 
 
 # Cards -----------------------------------------------------------------------------------------
 
 _lock = threading.Lock()
-_kept: dict[str, ms.Card] = {}
+_kept: list[ms.Card] = []
 
 
 def catalogue_cards() -> list[ms.Card]:
     """Return the catalogue: made once, then kept."""
     with _lock:
         if not _kept:
-            for name in list_games():
-                _kept[name] = card(load_game(name), name, "catalogue")
-            for name in list_games("continuous"):
-                _kept[name] = continuous_card(name)
-    return list(_kept.values())
+            found = [card(load_any(name), name, "catalogue") for name in list_games()]
+            _kept.extend(found + [continuous_card(name) for name in list_games("continuous")])
+    return _kept
 
 
 def continuous_card(name: str) -> ms.Card:
@@ -243,43 +219,39 @@ def continuous_card(name: str) -> ms.Card:
         description=story,
         source=str(entry.get("source", "")),
         shape=[int(n) for n in np.atleast_1d(shape)],
-        principal_actions=[],
-        agent_actions=[],
         value=number(entry.get("known_value")),
     )
 
 
 def folder_cards(folder: Folder) -> ms.Folder:
     """Return the games of the folder, and the sentences for files that hold none."""
-    cards, problems = [], []
+    found = ms.Folder(path=str(folder.root), games=[], problems=[])
     for path in folder.files(*ENDINGS):
         try:
-            game = read_game(path)
+            game = load_any(path)
             if not isinstance(game, sc.ContinuousGame):
-                cards.append(card(game, path.name, "folder"))
+                found.games.append(card(game, path.name, "folder"))
         except InputError as error:
-            problems.append(ms.Problem(file=path.name, sentence=folder.plain(str(error))))
+            problem = ms.FileInfo(path=path.name, sentence=folder.plain(str(error)))
+            found.problems.append(problem)
         except OSError:
             continue
-    return ms.Folder(path=str(folder.root), games=cards, problems=problems)
+    return found
 
 
-def card(game: Any, name: str, origin: Any) -> ms.Card:
+def card(game: Any, name: str, origin: Literal["catalogue", "folder"]) -> ms.Card:
     """Return the card of a finite, half-known or security game."""
-    half = isinstance(game, HalfKnownGame)
-    whole: Any = game.shell if half else game
-    security = isinstance(game, sc.SecurityGame)
+    half, security = isinstance(game, HalfKnownGame), isinstance(game, sc.SecurityGame)
+    known: Any = game.shell if half else game
     made = ms.Card(
         name=name,
         origin=origin,
         kind="security" if security else "finite",
-        title=whole.name or name.rpartition(".")[0] or name,
-        story=first_sentence(whole.description),
-        description=whole.description,
-        source=whole.source,
-        shape=list(whole.shape),
-        principal_actions=list(whole.principal_actions),
-        agent_actions=list(whole.agent_actions),
+        title=known.name or name.rpartition(".")[0] or name,
+        story=first_sentence(known.description),
+        description=known.description,
+        source=known.source,
+        shape=list(known.shape),
         resources=game.resources if security else None,
     )
     if half:
@@ -288,7 +260,7 @@ def card(game: Any, name: str, origin: Any) -> ms.Card:
     solution = sc.solve(game)
     made.value, made.response = number(solution.value), solution.response
     made.strategy = solution.strategy.tolist()
-    if not security and len(whole.principal_actions) <= 3:
+    if not security and known.shape[0] <= 3:
         made.geometry = geometry(game)
     elif not security:
         made.shares = sc.BestResponseRegions(game).volume_shares(samples=2000).share.tolist()
@@ -346,134 +318,89 @@ def geometry(game: Game, bounds: Any = None) -> ms.Geometry:
     )
 
 
-def see(table: ms.GameTable) -> ms.See:
-    """Return what a game leads to."""
-    game = game_of(table)
-    if isinstance(game, HalfKnownGame):
-        return _see_half(game)
-    solution = sc.solve(game)
-    large = isinstance(game, sc.SecurityGame) and game.shape[0] > _LARGE
-    widest, price = (None, []) if large else price_of_margins(game)
-    plain = geometry(game)
-    if isinstance(game, sc.SecurityGame):
-        plain.regions = []  # the page knows the slopes: a tie is one subtraction
-    return ms.See(
-        known="known",
-        geometry=plain,
-        value=number(solution.value),
-        strategy=solution.strategy.tolist(),
-        response=solution.response,
-        price=price,
-        widest=widest,
-    )
+def see_table(request: ms.Asked) -> ms.See:
+    """Return what the game of a table leads to."""
+    return see(game_of(request.table))
 
 
-def _see_half(game: HalfKnownGame) -> ms.See:
+def see(game: Game | HalfKnownGame) -> ms.See:
+    """Return what a game leads to: where payoffs are ranges, what is certain within them."""
+    if not isinstance(game, HalfKnownGame):
+        return _seen(ms.See(known="known", geometry=geometry(game)), game, game)
     if game.bounds is None:
         return ms.See(known="unknown")
     low, high = game.bounds
-    shell = game.shell
-    best: Any = None
-    for y in range(low.shape[1]):
-        found = _safe(game, y)
-        if found is not None and (best is None or found[0].value > best[0].value):
-            best = found
-    middle = sc.FiniteGame(
-        shell.principal_payoffs,
-        (low + high) / 2,
-        shell.principal_actions,
-        shell.agent_actions,
-        constraints=shell.constraints,
-    )
-    made = ms.See(
-        known="ranges",
-        geometry=geometry(middle, (low, high)),
-        low=low.tolist(),
-        high=high.tolist(),
-    )
-    if best is None:
+    middle = geometry(game.whole((low + high) / 2), (low, high))
+    made = ms.See(known="ranges", geometry=middle, low=low.tolist(), high=high.tolist())
+    found = [_certain(game, y) for y in range(low.shape[1])]
+    certain = [one for y, one in enumerate(found) if sc.solve(one).response == y]
+    if not certain:
         made.note = "No commitment has an answer that is certain within these ranges."
         return made
-    solution, certain = best
+    return _seen(made, game, max(certain, key=lambda one: sc.solve(one).value))
+
+
+def _seen(made: ms.See, game: Any, solved: Game) -> ms.See:
+    """Fill in the best commitment and the price of a margin."""
+    solution = sc.solve(solved)
     made.value, made.response = number(solution.value), solution.response
     made.strategy = solution.strategy.tolist()
-    made.widest, made.price = price_of_margins(certain)
+    if isinstance(game, sc.SecurityGame):
+        assert made.geometry is not None
+        made.geometry.regions = []  # the page knows the slopes: a tie is one subtraction
+    if not (isinstance(game, sc.SecurityGame) and game.shape[0] > _LARGE):
+        made.widest, made.price = price_of_margins(solved)
     return made
 
 
-def _safe(game: HalfKnownGame, y: int) -> tuple[Any, Game] | None:
-    """Return the best commitment that y answers whatever the payoffs, and the game that says so.
+def _certain(game: HalfKnownGame, y: int) -> sc.FiniteGame:
+    """Return a game that only y answers where its answer is certain, whatever the payoffs.
 
     Action y has its lowest payoffs and all others their highest; the others pay the principal so
     little that they win only where y cannot be certain.
     """
-    bounds = game.bounds
-    assert bounds is not None
-    low, high = bounds
-    shell = game.shell
-    theirs = high.copy()
-    theirs[:, y] = low[:, y]
-    own = np.full_like(shell.principal_payoffs, shell.principal_payoffs.min() - 1.0)
-    own[:, y] = shell.principal_payoffs[:, y]
-    certain = sc.FiniteGame(
-        own, theirs, shell.principal_actions, shell.agent_actions, constraints=shell.constraints
-    )
-    solution = sc.solve(certain)
-    return (solution, certain) if solution.response == y else None
+    assert game.bounds is not None
+    theirs = game.bounds[1].copy()
+    theirs[:, y] = game.bounds[0][:, y]
+    own = np.full_like(game.shell.principal_payoffs, game.shell.principal_payoffs.min() - 1.0)
+    own[:, y] = game.shell.principal_payoffs[:, y]
+    names = game.shell.principal_actions, game.shell.agent_actions
+    return sc.FiniteGame(own, theirs, *names, constraints=game.shell.constraints)
 
 
 def price_of_margins(game: Game) -> tuple[float | None, list[ms.PricePoint]]:
     """Return the widest margin that the best answer allows, and the best commitment for each."""
-    response = sc.solve(game).response
-    low, high = 0.0, 1.5
+
+    def best(margin: float) -> Any:
+        try:
+            return sc.solve(game, margin)
+        except InputError:  # nothing keeps this margin
+            return None
+
+    response, low, high = best(0.0).response, 0.0, 1.5
     for _ in range(22):
         middle = (low + high) / 2
-        try:
-            low, high = (
-                (middle, high) if sc.solve(game, middle).response == response else (low, middle)
-            )
-        except InputError:
-            high = middle
-    found = []
-    for step in range(_CURVE + 1):
-        margin = low * step / _CURVE
-        try:
-            solution = sc.solve(game, margin)
-        except InputError:
-            continue
-        found.append(
-            ms.PricePoint(
-                margin=margin,
-                value=solution.value,
-                strategy=solution.strategy.tolist(),
-                response=solution.response,
-            )
+        found = best(middle)
+        keeps = found is not None and found.response == response
+        low, high = (middle, high) if keeps else (low, middle)
+    margins = [low * step / _CURVE for step in range(_CURVE + 1)]
+    solved = [(margin, found) for margin in margins if (found := best(margin)) is not None]
+    return low, [
+        ms.PricePoint(
+            margin=margin, value=f.value, strategy=f.strategy.tolist(), response=f.response
         )
-    return low, found
+        for margin, f in solved
+    ]
 
 
-def worth(table: ms.GameTable) -> ms.Worth:
+def worth(request: ms.Asked) -> ms.Worth:
     """Return what commitment is worth beside other ways to play."""
-    game = game_of(table)
+    game = game_of(request.table)
     if isinstance(game, HalfKnownGame):
-        return ms.Worth()
+        return {}
     solution = sc.solve(game, details=True)
-    found = solution.sensitivity
-    return ms.Worth(
-        maximin=number(solution.maximin),
-        nash=number(solution.nash),
-        regularity=number(solution.regularity),
-        payoff_error=None if found is None else number(found.payoff_error),
-        highest=None if found is None else number(found.highest),
-        guaranteed=None if found is None else number(found.guaranteed),
-    )
-
-
-def number(value: Any) -> float | None:
-    """Return a finite number, or None."""
-    return float(value) if value is not None and math.isfinite(value) else None
-
-
-def full_table(game: Any) -> dict[str, Any]:
-    """Return what a file of the game would hold."""
-    return game.to_table() if isinstance(game, HalfKnownGame) else game_to_table(game)
+    keys = ("maximin", "nash", "regularity")
+    found: ms.Worth = {key: number(getattr(solution, key)) for key in keys}
+    for key in ("payoff_error", "highest", "guaranteed"):
+        found[key] = number(getattr(solution.sensitivity, key, None))
+    return found

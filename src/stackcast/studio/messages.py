@@ -15,6 +15,8 @@ Cell = int | float | str | None
 Vector = list[float]
 Cells = list[Cell]
 Number = float | None
+#: What commitment is worth beside other ways to play, and how firm V* is.
+Worth = dict[str, Number]
 
 
 class Message(BaseModel):
@@ -33,18 +35,39 @@ class Mistake(Message):
 # Games ------------------------------------------------------------------------------------------
 
 
+class FileInfo(Message):
+    """A file of the folder, or the sentence that says why it cannot be read."""
+
+    path: str
+    title: str = ""
+    kind: str = ""
+    at: str = ""
+    size: int = 0
+    sentence: str = ""
+
+
+class Done(Message):
+    """That something was done, in words; where it was kept."""
+
+    words: str = ""
+    entry: int | None = None
+    name: str = ""
+    mark: str = ""
+
+
 class Limit(Message):
     """A limit on commitments as people write it: ``"thorough + 2 light <= 0.4"``."""
 
     text: str = Field(max_length=2000)
-    name: str = Field("", max_length=2000)
+    name: str = Field(default="", max_length=2000)
+    why: str = Field(default="", max_length=2000)
 
 
 class GameTable(Message):
     """A game as it is edited: finite or security, the agent's payoffs known, as ranges, or not."""
 
     kind: Literal["finite", "security"] = "finite"
-    name: str = Field("", max_length=2000)
+    name: str = Field(default="", max_length=2000)
     description: str = Field("", max_length=20_000)
     source: str = Field("", max_length=20_000)
     knowledge: Literal["known", "ranges", "unknown"] = "known"
@@ -112,17 +135,6 @@ class See(Message):
     note: str = ""
 
 
-class Worth(Message):
-    """What commitment is worth beside other ways to play, and how firm V* is."""
-
-    maximin: Number = None
-    nash: Number = None
-    regularity: Number = None
-    payoff_error: Number = None
-    highest: Number = None
-    guaranteed: Number = None
-
-
 class Card(Message):
     """A game in the list."""
 
@@ -134,8 +146,6 @@ class Card(Message):
     description: str
     source: str
     shape: list[int]
-    principal_actions: list[str]
-    agent_actions: list[str]
     resources: int | None = None
     knowledge: Literal["known", "ranges", "unknown"] = "known"
     value: Number = None
@@ -145,19 +155,12 @@ class Card(Message):
     geometry: Geometry | None = None
 
 
-class Problem(Message):
-    """A file of the folder that cannot be read."""
-
-    file: str
-    sentence: str
-
-
 class Folder(Message):
     """What the folder holds."""
 
     path: str
     games: list[Card]
-    problems: list[Problem]
+    problems: list[FileInfo]
 
 
 class Opened(Message):
@@ -170,31 +173,15 @@ class Opened(Message):
     continuous: Card | None = None
 
 
-class Question(Message):
-    """A game to look at."""
+class Asked(Message):
+    """A game to look at, to write in a format, or to keep.
 
-    table: GameTable
-
-
-class Save(Message):
-    """A game to keep: over the version with that mark, or under a new name if there is none."""
+    It is kept over the version with that mark, or under a new name if there is none.
+    """
 
     table: GameTable
     mark: str | None = None
-
-
-class Saved(Message):
-    """Where a file was kept."""
-
-    name: str
-    mark: str
-
-
-class Export(Message):
-    """A game to write in a format."""
-
-    table: GameTable
-    format: Literal["json", "toml", "nfg"]
+    format: Literal["json", "toml", "nfg"] = "toml"
 
 
 # Play -------------------------------------------------------------------------------------------
@@ -343,6 +330,23 @@ class NewCampaign(Message):
     floor: Any = None
 
 
+class Deed(Message):
+    """What a person does in a campaign, each verb with the fields that it needs.
+
+    ``counts`` by name or one name a round in ``days`` (``None``: nobody knows); ``played`` if it
+    was not as asked; the ``entry`` to correct; a ``limit`` and why; a new action and its payoffs.
+    """
+
+    counts: dict[str, int] | None = None
+    days: list[str | None] | None = Field(default=None, max_length=10_000)
+    played: dict[str, float] | None = None
+    entry: int | None = None
+    limit: str = Field("", max_length=2000)
+    why: str = Field(default="", max_length=2000)
+    name: str = Field("", max_length=200)
+    payoffs: Cells = []
+
+
 class AdviceMessage(Message):
     """What to commit to now, with an order for the days asked for."""
 
@@ -382,18 +386,12 @@ class Answered(Message):
     response: int | None
 
 
-class LimitInForce(Message):
-    """A limit, and the reason if a decline set it."""
-
-    name: str
-    why: str
-
-
 class CampaignMessage(Message):
-    """All that the page shows of a campaign."""
+    """All that the page shows of a campaign; ``entry`` is the last of its journal."""
 
     file: str
     name: str
+    entry: int
     state: Literal["running", "paused", "ended"]
     principal: str
     horizon: int
@@ -412,7 +410,7 @@ class CampaignMessage(Message):
     unseen: int
     average_utility: Number
     answers: list[Answered]
-    limits: list[LimitInForce]
+    limits: list[Limit]
     history: list[Row]
 
 
@@ -426,65 +424,11 @@ class CampaignInfo(Message):
     horizon: int
     principal: str
     last: str
+    entry: int = 0
     sentence: str = ""
 
 
-class Telling(Message):
-    """What the agent did: counts by name, or one name a round (``None``: nobody knows)."""
-
-    counts: dict[str, int] | None = None
-    days: list[str | None] | None = Field(default=None, max_length=10_000)
-    played: dict[str, float] | None = None
-    entry: int | None = None
-
-
-class Declining(Message):
-    """What cannot be done, and why."""
-
-    limit: str = Field(max_length=2000)
-    why: str = Field("", max_length=2000)
-
-
-class Reason(Message):
-    """Why a campaign is paused or closed; which limit is lifted."""
-
-    why: str = Field("", max_length=2000)
-    limit: str = Field("", max_length=2000)
-
-
-class NewAction(Message):
-    """An action of the agent that nobody had thought of."""
-
-    name: str = Field(max_length=200)
-    payoffs: Cells
-
-
-class Done(Message):
-    """That something was done, in words."""
-
-    words: str
-    entry: int | None = None
-
-
 # Forecasts --------------------------------------------------------------------------------------
-
-
-class Group(Message):
-    """Rounds with similar forecasts: their mean, the frequency, and the band that chance allows."""
-
-    forecast: float
-    frequency: float
-    rounds: int
-    low: float
-    high: float
-
-
-class LengthRow(Message):
-    """The worst interval of one length."""
-
-    length: int
-    error: float
-    rate: float
 
 
 class Judged(Message):
@@ -494,11 +438,11 @@ class Judged(Message):
     sentences: list[str]
     lower: float
     upper: float
-    loss: Number
-    groups: list[Group]
-    heat: list[list[Number]]
-    lengths: list[LengthRow]
-    evidence: list[int] | None
+    loss: Number = None
+    groups: list[Vector] = []  # forecast, frequency, rounds, and what chance allows: from, to
+    heat: list[list[Number]] = []
+    lengths: list[Vector]  # rounds of the interval, the worst error, the rate
+    evidence: list[int] | None = None
     evidence_error: Number = None
     evidence_wealth: Number = None
     evidence_bin: str = ""
@@ -516,35 +460,7 @@ class Forecasts(Message):
     mean_shift: Number = None
 
 
-class ForecastFile(Message):
-    """A table of the folder."""
-
-    name: str
-    size: int
-
-
 # Reports ----------------------------------------------------------------------------------------
-
-
-class ReportInfo(Message):
-    """A page that a play, sweep or audit left in the folder."""
-
-    path: str
-    title: str
-    kind: str
-    at: str
-    sentence: str
-
-
-class BoundRow(Message):
-    """A guarantee: what was measured, what it may be at most, and whether that holds."""
-
-    name: str
-    measured: Number
-    bound: Number
-    holds: bool | None
-    where: str
-    note: str
 
 
 class Audited(Message):
@@ -554,4 +470,4 @@ class Audited(Message):
     rounds: int
     value: Number
     average_utility: Number
-    bounds: list[BoundRow]
+    bounds: list[dict[str, Any]]  # as Audit.to_dict gives them

@@ -6,9 +6,11 @@ import inspect
 from typing import Any
 
 import stackcast as sc
-from stackcast._validation import InputError, whole_number
+from stackcast._validation import InputError
+from stackcast.games import HalfKnownGame
 from stackcast.protocol import build, kind_of
 from stackcast.studio import messages as ms
+from stackcast.studio.games import whole
 
 _OFFERED = {"view", "game", "horizon", "seed", "epochs", "epoch_rounds"}
 _LEARNERS = {
@@ -44,16 +46,23 @@ def _fits(made: type[Any]) -> bool:
     return required <= _OFFERED
 
 
-def principal(name: str, game: Any, rounds: int, seed: int, margin: float | None = None) -> Any:
-    """Return a principal by name."""
-    settings = {} if margin is None else {"margin": margin}
-    return build("principal", name, game, horizon=rounds, seed=seed, settings=settings)
+def pair(game: Any, run: dict[str, Any], margin: float | None = None) -> tuple[Any, Any]:
+    """Return the principal and the agent of a play, as its settings name them."""
+    rounds, seed = run["rounds"], run["seed"]
+    kept = {} if margin is None else {"margin": margin}
+    seen = {} if run.get("feedback") is None else {"feedback": run["feedback"]}
+    return (
+        build("principal", run["principal"], game, horizon=rounds, seed=seed, settings=kept),
+        build("agent", run["agent"], game, seed=seed, settings=seen),
+    )
 
 
-def agent(name: str, game: Any, seed: int, feedback: str | None) -> Any:
-    """Return an agent by name."""
-    settings = {} if feedback is None else {"feedback": feedback}
-    return build("agent", name, game, seed=seed, settings=settings)
+def whole_game(game: Any) -> Any:
+    """Return the game, if both sides' payoffs are known."""
+    if isinstance(game, HalfKnownGame):
+        known = "a game whose agent's payoffs are known, to play it"
+        raise InputError("game", known, "a half-known one")
+    return game
 
 
 def checked(request: ms.NewPlay, game: Any) -> ms.NewPlay:
@@ -65,7 +74,7 @@ def checked(request: ms.NewPlay, game: Any) -> ms.NewPlay:
     ):
         if given and given not in names:
             raise InputError(field, "one of " + ", ".join(names), given[:60])
-    rounds = whole_number("rounds", _whole(request.rounds), at_least=1)
+    rounds = whole("rounds", request.rounds, 1)
     if rounds > MOST_ROUNDS:
         raise InputError("rounds", f"at most {MOST_ROUNDS:,} in the studio", f"{rounds:,}")
     return request.model_copy(
@@ -73,10 +82,6 @@ def checked(request: ms.NewPlay, game: Any) -> ms.NewPlay:
             "principal": request.principal or known.principal,
             "agent": request.agent or known.agent,
             "rounds": rounds,
-            "seed": whole_number("seed", _whole(request.seed), at_least=0),
+            "seed": whole("seed", request.seed, 0),
         }
     )
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -9,13 +9,16 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
+from starlette.concurrency import run_in_threadpool
+
 import stackcast as sc
 from stackcast._validation import InputError
 from stackcast.games import game_from_table
 from stackcast.report import write_files
-from stackcast.studio import games
+from stackcast.studio import games, players
 from stackcast.studio import messages as ms
 from stackcast.studio.folder import file_name
+from stackcast.studio.seats import SEAT, Seats
 from stackcast.studio.series import FORECASTS, Series, replay
 
 #: What a play is to be, and where its checkpoint lies, as ``stackcast play`` names them.
@@ -42,7 +45,6 @@ class Running:
 
     async def _follow(self) -> None:
         assert self.process.stdout is not None
-        complaint = b""
         while line := await self.process.stdout.readline():
             try:
                 message = ms.Run.model_validate_json(line)
@@ -50,23 +52,15 @@ class Running:
                 continue
             self._take(message)
             self._tell(message)
-        if self.process.stderr is not None:
-            complaint = await self.process.stderr.read()
+        assert self.process.stderr is not None
+        complaint = await self.process.stderr.read()
         await self.process.wait()
         if self.run.state not in ("kept", "failed", "stopping"):
             last = complaint.decode(errors="replace").strip().splitlines()[-1:] or ["it ended"]
-            self.run.state = "failed"
-            self.run.sentence = f"The play ended before it was over: {last[0][:300]}"
-            self._tell(
-                ms.Run(
-                    **{
-                        **self.run.model_dump(),
-                        "stretches": [],
-                        "steps": [],
-                        "from_step": len(self.run.steps),
-                    }
-                )
-            )
+            said = f"The play ended before it was over: {last[0][:300]}"
+            message = ms.Run(state="failed", round=-1, rounds=0, sentence=said)
+            self._take(message)
+            self._tell(message)
         for queue in self.listeners:
             queue.put_nowait(None)
 
@@ -117,10 +111,11 @@ class Running:
 
 
 class Plays:
-    """All plays of a folder."""
+    """All plays of a folder: those that run, those with a person in a seat, those that are kept."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
+        self.seats = Seats(folder)
         self.running: dict[str, Running] = {}
 
     def listed(self) -> list[ms.PlayInfo]:
@@ -135,57 +130,51 @@ class Plays:
     def info(self, name: str) -> ms.PlayInfo:
         """Return what is known of a play."""
         place = self.folder.at(name)
-        asked = _json(place / SETTINGS)
-        seat = _json(place / "seat.json")
-        summary = _json(place / "summary.json")
+        asked, seat, summary = (_json(place / f) for f in (SETTINGS, SEAT, "summary.json"))
         if not asked and not seat and not summary:
             raise InputError("play", "the folder of a play", name[:60])
-        running = self.running.get(name)
-        given = seat or asked
-        audit = summary.get("audit", {})
-        state: Any = "kept" if summary and not asked else "stopped"
-        if running is not None and not running.task.done():
-            state = running.run.state
-        if seat:
-            state = "kept" if seat.get("kept") else "stopped"
+        given, audit, live = seat or asked, summary.get("audit", {}), self._live(name)
+        state: Any = "kept" if (seat.get("kept") if seat else summary and not asked) else "stopped"
+        if live is not None and not seat:
+            state = live.run.state
         bounds = audit.get("bounds", [])
         failed = sum(bound.get("holds") is False for bound in bounds)
-        verdict = ""
-        if bounds:
-            many = (
-                "The consistency check holds."
-                if len(bounds) == 1
-                else f"All {len(bounds)} consistency checks hold."
-            )
-            verdict = f"{failed} of {len(bounds)} consistency checks failed." if failed else many
+        checks = f"{len(bounds)} consistency checks"
+        holds = "The consistency check holds." if len(bounds) == 1 else f"All {checks} hold."
+        verdict = f"{failed} of {checks} failed." if failed else holds
+
+        def who(side: str) -> str:
+            return str(given.get(side) or summary.get(side, {}).get("name", ""))
+
         return ms.PlayInfo(
             name=name,
             mode=seat.get("mode", "watch"),
             state=state,
             origin=given.get("origin", "file"),
             game=str(given.get("game") or summary.get("game") or ""),
-            principal=str(given.get("principal") or summary.get("principal", {}).get("name", "")),
-            agent=str(given.get("agent") or summary.get("agent", {}).get("name", "")),
+            principal=who("principal"),
+            agent=who("agent"),
             rounds=int(given.get("rounds") or summary.get("asked_rounds") or 0),
             seed=int(given.get("seed") or 0),
             played=summary.get("rounds"),
             earned=audit.get("average_utility"),
             value=audit.get("value"),
-            verdict=verdict,
+            verdict=verdict if bounds else "",
         )
 
-    def shown(self, name: str) -> ms.Shown:
-        """Return a play with its game and, where it has a transcript, with all that happened."""
-        info = self.info(name)
-        place = self.folder.at(name)
-        asked, summary = _json(place / SETTINGS), _json(place / "summary.json")
-        game: Any = None
-        run = None
+    def _live(self, name: str) -> Running | None:
         running = self.running.get(name)
-        live = running is not None and not running.task.done()
-        live = live and info.state not in ("kept", "failed")
-        if "table" in asked:
-            game = game_from_table(asked["table"])
+        return None if running is None or running.task.done() else running
+
+    def shown(self, name: str) -> ms.Shown | ms.Seat:
+        """Return a play with its game and, where it has a transcript, with all that happened."""
+        info, place = self.info(name), self.folder.at(name)
+        if info.mode != "watch":
+            return self.seats.seat(name)
+        asked, summary = _json(place / SETTINGS), _json(place / "summary.json")
+        game: Any = game_from_table(asked["table"]) if "table" in asked else None
+        run = None
+        live = self._live(name) is not None and info.state not in ("kept", "failed")
         if not live and (place / "transcript.parquet").exists():
             record = sc.Transcript.load(place / "transcript.parquet")
             game = record.game or game
@@ -194,39 +183,36 @@ class Plays:
                 replay(record, series)
                 run = series.news("kept" if info.state == "kept" else "paused")
         plain = game is not None and not isinstance(game, sc.ContinuousGame)
-        table: Any = games.table_of(game) if plain else None
         return ms.Shown(
             info=info,
-            table=table,
-            see=games.see(table) if plain else None,
-            value=games.number(sc.solve(game).value) if game is not None else None,
+            table=games.table_of(game) if plain else None,
+            see=games.see(game) if plain else None,
+            value=None if game is None else games.number(sc.solve(game).value),
             run=run,
             words=[str(word) for word in summary.get("sentences", [])],
         )
 
-    async def start(self, request: ms.NewPlay, game: Any) -> ms.PlayInfo:
-        """Start a play in a new folder, as ``stackcast play`` would name it."""
+    async def start(self, request: ms.NewPlay) -> ms.PlayInfo:
+        """Start a play in a new folder, as ``stackcast play`` would name it, or a seat."""
+        game = await run_in_threadpool(games.game_at, self.folder, request.origin, request.game)
+        asked = await run_in_threadpool(players.checked, request, players.whole_game(game))
+        if asked.mode != "watch":
+            return self.info(await run_in_threadpool(self.seats.start, asked, game))
         self._room()
-        stem = (game.name or request.game).rpartition("/")[2]
-        name = self.folder.free(f"{file_name(stem, '')}-{request.seed}")
-        place = self.folder.at(name)
-        place.mkdir()
-        settings = {
-            "game": request.game if request.origin == "catalogue" else game.name or request.game,
-            "principal": request.principal,
-            "agent": request.agent,
-            "rounds": request.rounds,
-            "seed": request.seed,
-            "feedback": request.feedback,
+        stem = (game.name or asked.game).rpartition("/")[2]
+        name = self.folder.free(f"{file_name(stem, '')}-{asked.seed}")
+        settings = asked.model_dump(exclude={"mode", "origin"}) | {
+            "game": asked.game if asked.origin == "catalogue" else game.name or asked.game,
             "margin": None,
             "table": games.full_table(game),
         }
-        write_files(place, {SETTINGS: json.dumps(settings, indent=2) + "\n"})
+        self.folder.at(name).mkdir()
+        write_files(self.folder.at(name), {SETTINGS: json.dumps(settings, indent=2) + "\n"})
         await self._spawn(name)
         return self.info(name)
 
     def _room(self) -> None:
-        if sum(not play.task.done() for play in self.running.values()) >= _MOST:
+        if sum(self._live(name) is not None for name in self.running) >= _MOST:
             raise InputError("play", f"at most {_MOST} plays at once", f"{_MOST} that run")
 
     async def _spawn(self, name: str) -> None:
@@ -243,27 +229,30 @@ class Plays:
         )
         self.running[name] = Running(name, process)
 
-    async def move(self, name: str, move: ms.Move) -> ms.PlayInfo:
+    async def move(self, name: str, request: ms.Move) -> ms.PlayInfo | ms.Seat:
         """Do in a play what the person asks for; ``go`` brings a stopped one back."""
         running = self.running.get(name)
         if running is not None and running.run.state in ("kept", "failed"):
             await running.task  # its last files are written; the process is about to end
-        info = self.info(name)
-        if running is None or running.task.done():
-            if move.do != "go" or not (self.folder.at(name) / SETTINGS).exists():
-                raise InputError("play", "a play that runs", f"one that is {info.state}")
-            self._room()
-            await self._spawn(name)
-        else:
-            await running.send(move)
+        info, live = self.info(name), self._live(name)
+        if info.mode != "watch":
+            return await run_in_threadpool(self.seats.move, name, request)
+        if live is not None:
+            await live.send(request)
+            return self.info(name)
+        if request.do != "go" or not (self.folder.at(name) / SETTINGS).exists():
+            raise InputError("play", "a play that runs", f"one that is {info.state}")
+        self._room()
+        await self._spawn(name)
         return self.info(name)
 
-    def remove(self, name: str) -> None:
+    async def remove(self, name: str) -> ms.Done:
         """Delete a play that does not run, and its folder."""
         self.info(name)
-        if name in self.running and not self.running[name].task.done():
+        if self._live(name) is not None:
             raise InputError("play", "a play that is stopped", "one that runs")
-        shutil.rmtree(self.folder.at(name))
+        await run_in_threadpool(shutil.rmtree, self.folder.at(name))
+        return ms.Done(words=f"Deleted {name}.")
 
     async def close(self) -> None:
         """End all that runs; the checkpoints stay."""
@@ -278,6 +267,11 @@ class Plays:
                 play.process.kill()
         for play in self.running.values():
             play.task.cancel()
+
+
+def players_of(folder: Folder, origin: str, name: str) -> ms.Players:
+    """Return who can play a game."""
+    return players.players(players.whole_game(games.game_at(folder, origin, name)))
 
 
 def _json(path: Any) -> dict[str, Any]:

@@ -8,6 +8,8 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from starlette.responses import Response
+
 import stackcast as sc
 from stackcast._validation import InputError
 from stackcast.studio import messages as ms
@@ -33,17 +35,17 @@ _KINDS = {
 }
 
 
-def listed(folder: Folder) -> list[ms.ReportInfo]:
+def listed(folder: Folder) -> list[ms.FileInfo]:
     """Return the pages of the folder and of the folders in it, and records that can be audited."""
     found = [*map(_info_of(folder), _pages(folder)), *_records(folder)]
     return sorted(found, key=lambda page: page.at, reverse=True)
 
 
-def _records(folder: Folder) -> Iterator[ms.ReportInfo]:
+def _records(folder: Folder) -> Iterator[ms.FileInfo]:
     for path in folder.files(".parquet"):
         with contextlib.suppress(InputError, OSError):
             record = sc.Transcript.load(path)
-            yield ms.ReportInfo(
+            yield ms.FileInfo(
                 path=path.name,
                 title=path.stem,
                 kind="record",
@@ -52,26 +54,24 @@ def _records(folder: Folder) -> Iterator[ms.ReportInfo]:
             )
 
 
-def audited(folder: Folder, name: str) -> ms.Audited:
+def page(folder: Folder, path: str) -> Response:
+    """Return a report under a policy of its own: nothing in it runs."""
+    place = folder.below(path, ENDING)
+    content = folder.read(place.relative_to(folder.root).as_posix())
+    headers = {"content-security-policy": POLICY}
+    return Response(content, media_type="text/html", headers=headers)
+
+
+def audited(folder: Folder, path: str) -> ms.Audited:
     """Return what a saved transcript proves."""
-    record = sc.Transcript.load(folder.below(name, ".parquet"))
+    record = sc.Transcript.load(folder.below(path, ".parquet"))
     found = sc.audit(record)
     return ms.Audited(
-        path=name,
+        path=path,
         rounds=record.rounds,
         value=number(found.value),
         average_utility=number(found.average_utility),
-        bounds=[
-            ms.BoundRow(
-                name=b.name,
-                measured=number(b.measured),
-                bound=number(b.bound),
-                holds=b.holds,
-                where=b.where,
-                note=b.note,
-            )
-            for b in found.bounds
-        ],
+        bounds=found.to_dict()["bounds"],
     )
 
 
@@ -87,15 +87,15 @@ def _pages(folder: Folder) -> Iterator[Path]:
                 yield path
 
 
-def _info_of(folder: Folder) -> Callable[[Path], ms.ReportInfo]:
-    def info(path: Path) -> ms.ReportInfo:
+def _info_of(folder: Folder) -> Callable[[Path], ms.FileInfo]:
+    def info(path: Path) -> ms.FileInfo:
         head = path.read_bytes()[:_HEAD].decode("utf-8", errors="replace")
         title = re.search(r"<title>(.*?)</title>", head, re.DOTALL)
         first = re.search(r'<p class="found">(.*?)</p>', head, re.DOTALL)
         kind = _KINDS.get(path.name, "report")
         if kind == "play" and not (path.parent / "summary.json").exists():
             kind = "sweep"
-        return ms.ReportInfo(
+        return ms.FileInfo(
             path=path.relative_to(folder.root).as_posix(),
             title=_text(title[1]) if title else path.stem,
             kind=kind,

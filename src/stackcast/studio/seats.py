@@ -14,14 +14,14 @@ import numpy as np
 
 import stackcast as sc
 from stackcast._random import stream
-from stackcast._validation import InputError, shown, whole_number
+from stackcast._validation import InputError, shown
 from stackcast.games import game_from_table
-from stackcast.protocol import Block, Recommendation
+from stackcast.protocol import Block, Recommendation, Responses
 from stackcast.report import Played, write_play
 from stackcast.studio import games, players
 from stackcast.studio import messages as ms
 from stackcast.studio.folder import file_name
-from stackcast.studio.series import certificate
+from stackcast.studio.series import STRETCHES, Series, certificate, reference
 
 if TYPE_CHECKING:
     from stackcast.studio.folder import Folder
@@ -54,7 +54,7 @@ class Seats:
     def seat(self, name: str) -> ms.Seat:
         """Return a seat as the person in it may see it."""
         with self._lock:
-            return self._find(name).message()
+            return self._find(name).shown()
 
     def move(self, name: str, move: ms.Move) -> ms.Seat:
         """Do what the person in the seat asks for."""
@@ -63,8 +63,9 @@ class Seats:
             if seat.setup["kept"]:
                 raise InputError("play", "a play that goes on", "one that was kept")
             if move.do == "keep":
-                write_play(self.folder.at(name), seat.played())
-                seat.setup["kept"] = True
+                self._live.pop(name)  # should it fail, the moves on the disk bring it back
+                write_play(self.folder.at(name), seat.played(seat.result()))
+                seat.setup["kept"], self._live[name] = True, seat
             else:
                 if move.seen is not None and move.seen != seat.round:
                     raise InputError(
@@ -74,17 +75,14 @@ class Seats:
                     )
                 seat.setup["moves"].append(seat.do(move))
             self._keep(name, seat.setup)
-            return seat.message()
+            return seat.shown()
 
     def reference(self, name: str) -> list[list[float]]:
         """Return what the learner earns on the same seed: (round, average)."""
-        from stackcast.studio.worker import reference
-
         setup = self._setup(name)
         game = game_from_table(setup["table"])
-        learner = players.players(game).principal
-        rounds = min(2000, max(500, setup["rounds"]))
-        return reference(game, learner, setup["agent"], rounds, setup["seed"], None)
+        learner, rounds = players.players(game).principal, min(2000, max(500, setup["rounds"]))
+        return reference(game, setup | {"principal": learner, "rounds": rounds})
 
     def _keep(self, name: str, setup: dict[str, Any]) -> None:
         self.folder.write(f"{name}/{SEAT}", json.dumps(setup).encode())
@@ -101,121 +99,99 @@ class Seats:
             made = (PrincipalSeat if setup["mode"] == "principal" else AgentSeat)(name, setup)
             for move in setup["moves"]:
                 made.do(ms.Move.model_validate(move))
+            if setup["kept"]:
+                made.result()
             self._live[name] = made
         return self._live[name]
 
 
-class PrincipalSeat:
-    """A person commits; an agent answers, and forecasts the person."""
+class Seat:
+    """A play with a person in one seat: what was played, and what it comes to."""
 
     def __init__(self, name: str, setup: dict[str, Any]) -> None:
         self.name, self.setup = name, setup
         self.game: Any = game_from_table(setup["table"])
-        self.agent = players.agent(setup["agent"], self.game, setup["seed"], None)
-        self.solution = sc.solve(self.game)
-        self.blocks: list[tuple[Any, Any]] = []
-        self.forecast_rows: list[Any] = []
-        self.table: Any = None
-        self.steps: list[ms.Step] = []
-        self.round = 0
-        self.most: float | None = None
+        principal, agent = players.pair(self.game, setup)
+        self.player = principal if setup["mode"] == "agent" else agent
+        self.value = sc.solve(self.game).value
+        self.series = Series(self.game, STRETCHES, certify=False)
+
+    def add(self, block: Block, answers: Responses) -> None:
+        """Take note of rounds that were played."""
+        self.series.add(block, answers)
+
+    def played(self, result: Recommendation) -> Played:
+        """Return the play as a report takes it."""
+        if not self.series.held:
+            raise InputError("play", "at least one round", "none")
+        transcript = self.series.transcript()
+        found, solution = sc.audit(transcript), sc.solve(self.game)
+        return Played(self.game, transcript, found, solution, result, self.series.round)
+
+    def message(self, **more: Any) -> ms.Seat:
+        """Return what both kinds of persons see."""
+        table, kept = games.table_of(self.game), self.setup["kept"]
+        shown = {"name": self.name, "mode": self.setup["mode"], "table": table, "kept": kept}
+        return ms.Seat(**shown, **more)
+
+
+class PrincipalSeat(Seat):
+    """A person commits; an agent answers, and forecasts the person."""
+
+    most: float | None = None
+
+    @property
+    def round(self) -> int:
+        """How many rounds were played."""
+        return self.series.round
 
     def do(self, move: ms.Move) -> dict[str, Any]:
         """Commit to a strategy for some rounds."""
         if move.do != "commit" or move.strategy is None:
             raise InputError("move", "a commitment", shown(move.do))
-        rounds = whole_number("rounds", _whole(move.rounds), at_least=1)
+        rounds = games.whole("rounds", move.rounds, 1)
         if rounds > _MOST_MOVE:
             raise InputError("rounds", f"at most {_MOST_MOVE:,} at once", f"{rounds:,}")
         given: Any = move.strategy
-        strategy = self.game.space.check("strategy", given)
-        found = self.agent.respond(Block(strategy, rounds, "yours"))
-        responses = np.asarray(found.responses)
-        if found.new_forecasts is not None:
-            new = found.new_forecasts
-            self.table = new if self.table is None else np.concatenate([self.table, new])
-        if found.forecast_ids is not None:
-            self.forecast_rows.append(self.table[np.asarray(found.forecast_ids)])
-        earned = self.game.principal_view.utilities(strategy)[responses]
-        self.blocks.append((strategy, responses))
-        self.steps.append(
-            ms.Step(
-                first=self.round + 1,
-                rounds=rounds,
-                phase="yours",
-                strategy=strategy.tolist(),
-                answers=np.bincount(responses, minlength=self.game.shape[1]).tolist(),
-                earned=float(earned.mean()),
-            )
-        )
-        self.round += rounds
-        self.most = certificate(self.transcript()) if self.forecast_rows else None
-        return {"do": "commit", "strategy": strategy.tolist(), "rounds": rounds}
+        block = Block(self.game.space.check("strategy", given), rounds, "commit")
+        self.add(block, self.player.respond(block))
+        self.most = certificate(self.series.transcript()) if self.series.samples else None
+        return {"do": "commit", "strategy": block.strategy.tolist(), "rounds": rounds}
 
-    def transcript(self) -> Any:
-        """Return what was played."""
-        strategies = np.concatenate([np.tile(h, (len(r), 1)) for h, r in self.blocks])
-        responses = np.concatenate([r for _, r in self.blocks])
-        forecasts = np.concatenate(self.forecast_rows) if self.forecast_rows else None
-        return sc.Transcript.from_rounds(
-            strategies, responses, forecasts, ["commit"] * len(responses), self.game
-        )
-
-    def played(self) -> Played:
-        """Return the play as a report takes it."""
-        if not self.blocks:
+    def result(self) -> Recommendation:
+        """Return the last commitment and its usual answer."""
+        if not self.series.held:
             raise InputError("play", "at least one round", "none")
-        transcript = self.transcript()
-        last, responses = self.blocks[-1]
+        last, responses, _ = self.series.held[-1]
         answer = int(np.argmax(np.bincount(responses)))
         value = float(self.game.principal_view.utilities(last)[answer])
-        result = Recommendation(last, answer, value)
-        return Played(
-            self.game, transcript, sc.audit(transcript), self.solution, result, self.round
-        )
+        return Recommendation(last, answer, value)
 
-    def message(self) -> ms.Seat:
+    def shown(self) -> ms.Seat:
         """Return what the person sees."""
-        earned: list[list[float]] = []
-        recent: list[int] = []
-        if self.blocks:
-            parts = [self.game.principal_view.utilities(h)[r] for h, r in self.blocks]
-            averages = np.cumsum(np.concatenate(parts)) / np.arange(1, self.round + 1)
-            at = np.unique(np.linspace(1, self.round, _POINTS).astype(int))
-            earned = [[float(t), float(averages[t - 1])] for t in at]
-            recent = np.concatenate([r for _, r in self.blocks])[-_RECENT:].tolist()
-        rows = [row for part in self.forecast_rows[-3:] for row in part][-4 * _FORECASTS :: 4]
-        table = games.table_of(self.game)
-        return ms.Seat(
-            name=self.name,
-            mode="principal",
-            table=table,
-            see=games.see(table),
-            rounds=self.round,
-            kept=self.setup["kept"],
-            value=games.number(self.solution.value),
-            steps=self.steps,
-            forecasts=[[float(p) for p in row] for row in rows],
-            recent=recent,
-            earned=earned,
+        series = self.series
+        points = [[float(s.end), s.average] for s in series.stretches]
+        recent = [int(y) for _, responses, _ in series.held[-_RECENT:] for y in responses]
+        return self.message(
+            see=games.see(self.game),
+            rounds=series.round,
+            value=games.number(self.value),
+            steps=series.steps,
+            forecasts=series.samples[-4 * _FORECASTS :: 4],
+            recent=recent[-_RECENT:],
+            earned=points[:: max(1, len(points) // _POINTS)] + points[-1:],
             most=self.most,
         )
 
 
-class AgentSeat:
+class AgentSeat(Seat):
     """A person answers visit by visit; a principal learns from the answers alone."""
 
     def __init__(self, name: str, setup: dict[str, Any]) -> None:
-        self.name, self.setup = name, setup
-        self.game: Any = game_from_table(setup["table"])
-        self.principal = players.principal(
-            setup["principal"], self.game, setup["rounds"], setup["seed"]
-        )
+        super().__init__(name, setup)
         self.uniforms = stream(setup["seed"], "studio", "visits").random(setup["rounds"])
         self.visits: list[tuple[int, int]] = []
-        self.blocks: list[tuple[Any, list[int]]] = []
-        self.block = self.principal.commit()
-        self.blocks.append((self.block, []))
+        self.block, self.answers = self.player.commit(), []  # type: ignore[var-annotated]
 
     @property
     def round(self) -> int:
@@ -224,91 +200,54 @@ class AgentSeat:
 
     def do(self, move: ms.Move) -> dict[str, Any]:
         """Answer the next round, or some of them alike."""
-        count = whole_number("rounds", _whole(move.rounds), at_least=1)
-        k = self.game.shape[1]
+        count, k = games.whole("rounds", move.rounds, 1), self.game.shape[1]
         if move.do != "answer" or move.response is None or not 0 <= move.response < k:
-            raise InputError(
-                "answer", f"the number of an answer from 0 to {k - 1}", shown(move.response)
-            )
+            expected = f"the number of an answer from 0 to {k - 1}"
+            raise InputError("answer", expected, shown(move.response))
         left = self.setup["rounds"] - self.round
         if not left:
             raise InputError("answer", "a play with rounds left", "one that is over")
         for _ in range(min(count, left, _MOST_MOVE)):
-            u = self.uniforms[self.round]
             cumulative = np.cumsum(self.block.strategy)
-            action = min(int(np.searchsorted(cumulative, u, side="right")), len(cumulative) - 1)
-            self.visits.append((action, move.response))
-            answers = self.blocks[-1][1]
-            answers.append(move.response)
-            if len(answers) == self.block.rounds and self.round < self.setup["rounds"]:
-                self.principal.observe(np.array(answers, dtype=np.int64))
-                self.block = self.principal.commit()
-                self.blocks.append((self.block, []))
+            action = int(np.searchsorted(cumulative, self.uniforms[self.round], side="right"))
+            self.visits.append((min(action, len(cumulative) - 1), move.response))
+            self.answers.append(move.response)
+            if len(self.answers) == self.block.rounds and self.round < self.setup["rounds"]:
+                self._close()
+                self.player.observe(np.array(self.answers, dtype=np.int64))
+                self.block, self.answers = self.player.commit(), []
         return {"do": "answer", "response": move.response, "rounds": count}
 
-    def _steps(self) -> list[ms.Step]:
-        steps, first = [], 1
-        for block, answers in self.blocks:
-            if not answers:
-                continue
-            earned = self.game.principal_view.utilities(block.strategy)[answers]
-            counts = np.bincount(answers, minlength=self.game.shape[1]).tolist()
-            steps.append(
-                ms.Step(
-                    first=first,
-                    rounds=len(answers),
-                    phase=block.phase,
-                    strategy=block.strategy.tolist(),
-                    answers=counts,
-                    earned=float(earned.mean()),
-                )
-            )
-            first += len(answers)
-        return steps
+    def _close(self) -> None:
+        """Take note of the answers to the block that is under way."""
+        if self.answers:
+            block = Block(self.block.strategy, len(self.answers), self.block.phase)
+            self.add(block, Responses(np.array(self.answers, dtype=np.int64)))
 
-    def played(self) -> Played:
-        """Return the play as a report takes it."""
-        if not self.visits:
-            raise InputError("play", "at least one answer", "none")
-        held = [(block, answers) for block, answers in self.blocks if answers]
-        transcript = sc.Transcript.from_rounds(
-            np.concatenate([np.tile(b.strategy, (len(a), 1)) for b, a in held]),
-            np.concatenate([a for _, a in held]),
-            None,
-            [b.phase for b, a in held for _ in a],
-            self.game,
-        )
-        found, solution = sc.audit(transcript), sc.solve(self.game)
-        return Played(self.game, transcript, found, solution, self.principal.result, self.round)
+    def result(self) -> Recommendation:
+        """Return what the principal would commit to now; the play is over."""
+        self._close()
+        found: Recommendation = self.player.result
+        return found
 
-    def message(self) -> ms.Seat:
+    def shown(self) -> ms.Seat:
         """Return what the person sees: not the strategies, before the play is over."""
-        kept = self.setup["kept"]
-        table = games.table_of(self.game)
-        view = self.game.agent_view
+        view, shape = self.game.agent_view, self.game.shape
         recent = [action for action, _ in self.visits[-20:]]
-        shares = np.bincount(recent, minlength=self.game.shape[0]) / max(1, len(recent))
-        result = self.principal.result if kept else None
-        payoffs = view.payoffs
-        return ms.Seat(
-            name=self.name,
-            mode="agent",
-            table=table,
-            see=games.see(table) if kept else None,
+        shares = np.bincount(recent, minlength=shape[0]) / max(1, len(recent))
+        made = self.message(
+            see=None,
             rounds=self.round,
-            kept=kept,
             visits=[
-                ms.Visit(action=x, response=y, earned=float(payoffs[x, y] + view.offsets[y]))
+                ms.Visit(action=x, response=y, earned=float(view.payoffs[x, y] + view.offsets[y]))
                 for x, y in self.visits[-_RECENT:]
             ],
             left=self.setup["rounds"] - self.round,
             worth=view.utilities(shares).tolist(),
-            steps=self._steps() if kept else [],
-            believed=None if result is None else np.asarray(result.strategy).tolist(),
-            believed_response=None if result is None else result.response,
-            value=games.number(sc.solve(self.game).value) if kept else None,
         )
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+        if self.setup["kept"]:
+            result = self.player.result
+            made.see, made.steps = games.see(self.game), self.series.steps
+            made.believed = np.asarray(result.strategy).tolist()
+            made.believed_response, made.value = result.response, games.number(self.value)
+        return made

@@ -10,6 +10,7 @@ import numpy as np
 import stackcast as sc
 from stackcast.protocol import Block, Responses
 from stackcast.studio import messages as ms
+from stackcast.studio import players
 
 if TYPE_CHECKING:
     from stackcast.protocol import Transcript
@@ -23,9 +24,10 @@ _BOUND = "utility, from forecasts"
 class Series:
     """Stretches and steps of a play so far; ``news`` returns what was added since it was called."""
 
-    def __init__(self, game: Any, rounds: int) -> None:
+    def __init__(self, game: Any, rounds: int, *, certify: bool = True) -> None:
         self.game, self.rounds, self.round = game, rounds, 0
         self.stretch = max(1, math.ceil(rounds / STRETCHES))
+        self._certify = certify
         self.stretches: list[ms.Stretch] = []
         self.steps: list[ms.Step] = []
         self._actions = 0 if isinstance(game, sc.ContinuousGame) else game.shape[1]
@@ -34,8 +36,8 @@ class Series:
         self._errors: Any = None
         self._kept_errors: list[Any] = []
         self._table: Any = None
-        self._samples: list[list[float]] = []
-        self._held: list[tuple[Any, Any, Any]] = []
+        self.samples: list[list[float]] = []
+        self.held: list[tuple[Any, Any, Any]] = []
         self._audited = 0
         self._allowed: float | None = None
         self._told_stretches = self._told_steps = 0
@@ -54,7 +56,7 @@ class Series:
             earned = view.utilities(block.strategy, responses)
         self._step(block, responses, earned)
         if self._actions:
-            self._held.append((block.strategy, responses, forecasts))
+            self.held.append((block.strategy, responses, forecasts))
         done = 0
         while done < len(earned):
             take = min(len(earned) - done, self.stretch - self.round % self.stretch)
@@ -99,7 +101,7 @@ class Series:
             if self._errors is None:
                 self._errors = np.zeros((self._actions, len(block.strategy)))
             np.add.at(self._errors, responses, block.strategy - forecasts)
-            self._samples.append([float(p) for p in forecasts[-1]])
+            self.samples.append([float(p) for p in forecasts[-1]])
 
     def _close(self) -> None:
         begin = self.stretches[-1].end if self.stretches else 0
@@ -128,18 +130,17 @@ class Series:
     def _certificate(self) -> float | None:
         """Return what nobody can have earned more than, by the audit of what was played."""
         due = self.round - self._audited >= max(self.rounds / 40, self.round / 20)
-        if self._errors is not None and (due or self.round == self.rounds):
+        if self._certify and self._errors is not None and (due or self.round == self.rounds):
             self._audited = self.round
             self._allowed = certificate(self.transcript())
         return self._allowed
 
     def transcript(self) -> Transcript:
         """Return what was played so far, a row a round."""
-        held = self._held
+        held = self.held
         strategies = np.concatenate([np.tile(h, (len(r), 1)) for h, r, _ in held])
-        forecasts = None
-        if all(f is not None for _, _, f in held):
-            forecasts = np.concatenate([f for _, _, f in held])
+        known = all(f is not None for _, _, f in held)
+        forecasts = np.concatenate([f for _, _, f in held]) if known else None
         phases = [s.phase for s in self.steps for _ in range(s.rounds)]
         answers = np.concatenate([r for _, r, _ in held])
         return sc.Transcript.from_rounds(strategies, answers, forecasts, phases, self.game)
@@ -153,9 +154,9 @@ class Series:
             stretches=self.stretches[self._told_stretches :],
             from_step=self._told_steps,
             steps=self.steps[self._told_steps :],
-            forecasts=self._samples[-FORECASTS:],
+            forecasts=self.samples[-FORECASTS:],
         )
-        self._samples.clear()
+        self.samples.clear()
         self._told_stretches, self._told_steps = len(self.stretches), len(self.steps)
         return message
 
@@ -171,6 +172,19 @@ def replay(transcript: Any, series: Series) -> None:
         )
         series.add(Block(block.strategy, block.rounds, block.phase), answers)
         first += block.rounds
+
+
+def reference(game: Any, run: dict[str, Any], margin: float | None = None) -> list[list[float]]:
+    """Return (round, average utility) of a play on the same seed."""
+    series = Series(game, run["rounds"], certify=False)
+
+    def watch(block: Block, answers: Responses) -> bool:
+        series.add(block, answers)
+        return False
+
+    pair = players.pair(game, run, margin)
+    sc.play(*pair, run["rounds"], game, forecasts=False, watch=watch)
+    return [[float(stretch.end), stretch.average] for stretch in series.stretches]
 
 
 def certificate(transcript: Transcript) -> float | None:

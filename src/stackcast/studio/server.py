@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import json
 import mimetypes
 import secrets
@@ -18,14 +19,15 @@ import uvicorn
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from stackcast._validation import InputError
-from stackcast.games import load_game
-from stackcast.studio import campaigns, forecasts, games, players, plays, reports, seats
+from stackcast.studio import campaigns, forecasts, games, plays, reports
 from stackcast.studio import messages as ms
-from stackcast.studio.folder import Folder, file_name
+from stackcast.studio.folder import ConflictError, File, Folder, file_name
 from stackcast.studio.guard import MOST_UPLOAD, Guard, TooMuchError
 
 if TYPE_CHECKING:
@@ -40,7 +42,16 @@ _SECONDS = 3
 
 
 def reply(value: Any, status: int = 200) -> Response:
-    """Return messages as JSON."""
+    """Return a message as JSON, a file to keep, or a response as it is."""
+    if isinstance(value, Response):
+        return value
+    if isinstance(value, File):
+        kind = mimetypes.guess_type(value.name)[0] or "application/octet-stream"
+        safe = "".join(
+            c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in value.name
+        )
+        headers = {"content-disposition": f'attachment; filename="{safe}"'}
+        return Response(value.content, media_type=kind, headers=headers)
     if isinstance(value, BaseModel):
         content = value.model_dump_json()
     else:
@@ -48,21 +59,17 @@ def reply(value: Any, status: int = 200) -> Response:
     return Response(content, status, media_type="application/json")
 
 
-def download(content: bytes, name: str) -> Response:
-    """Return a file to keep."""
-    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in name)
-    headers = {"content-disposition": f'attachment; filename="{safe}"'}
-    return Response(content, media_type=kind, headers=headers)
-
-
 class Studio:
-    """All addresses of the studio on one folder."""
+    """All addresses of the studio on one folder.
+
+    A function that answers an address says by its parameters what it takes: ``folder``, the parts
+    of the path and the query by their names, ``request`` of a type of ``messages`` the body, and
+    ``file`` an upload. It returns a message, a file or a response.
+    """
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self.plays = plays.Plays(folder)
-        self.seats = seats.Seats(folder)
 
     def app(self) -> Starlette:
         """Return the application, without its guard."""
@@ -73,50 +80,69 @@ class Studio:
             yield
             await self.plays.close()
 
-        table: list[tuple[str, str, Handler]] = [
-            ("GET", "/api/games", self._catalogue),
-            ("GET", "/api/folder", self._listing),
-            ("GET", "/api/games/{origin}/{name}", self._open_game),
-            ("PUT", "/api/games/folder/{name}", self._save_game),
-            ("POST", "/api/games", self._save_game),
-            ("DELETE", "/api/games/folder/{name}", self._delete_game),
-            ("POST", "/api/see", self._see),
-            ("POST", "/api/worth", self._worth),
-            ("POST", "/api/export", self._export),
-            ("POST", "/api/upload/game", self._upload_game),
-            ("GET", "/api/players/{origin}/{name}", self._players),
-            ("GET", "/api/plays", self._list_plays),
-            ("POST", "/api/plays", self._start_play),
-            ("GET", "/api/plays/{name}", self._play),
-            ("DELETE", "/api/plays/{name}", self._delete_play),
-            ("POST", "/api/plays/{name}/move", self._move),
+        table: list[tuple[str, str, Callable[..., Any]]] = [
+            ("GET", "/api/games", games.catalogue_cards),
+            ("GET", "/api/folder", games.folder_cards),
+            ("GET", "/api/games/{origin}/{name}", games.open_game),
+            ("PUT", "/api/games/folder/{name}", games.save),
+            ("POST", "/api/games", games.keep),
+            ("DELETE", "/api/games/folder/{name}", games.delete),
+            ("POST", "/api/see", games.see_table),
+            ("POST", "/api/worth", games.worth),
+            ("POST", "/api/export", games.export),
+            ("POST", "/api/upload/game", games.take),
+            ("GET", "/api/players/{origin}/{name}", plays.players_of),
+            ("GET", "/api/plays", self.plays.listed),
+            ("POST", "/api/plays", self.plays.start),
+            ("GET", "/api/plays/{name}", self.plays.shown),
+            ("DELETE", "/api/plays/{name}", self.plays.remove),
+            ("POST", "/api/plays/{name}/move", self.plays.move),
             ("GET", "/api/plays/{name}/events", self._events),
-            ("GET", "/api/plays/{name}/reference", self._reference),
-            ("GET", "/api/campaigns", self._list_campaigns),
-            ("POST", "/api/campaigns", self._start_campaign),
-            ("GET", "/api/campaigns/{name}", self._campaign),
-            ("GET", "/api/campaigns/{name}/export", self._export_campaign),
-            ("POST", "/api/campaigns/{name}/{verb}", self._campaign_verb),
-            ("POST", "/api/upload/responses/{name}", self._upload_responses),
-            ("GET", "/api/forecasts", self._list_forecasts),
-            ("POST", "/api/upload/forecasts", self._upload_forecasts),
-            ("GET", "/api/forecasts/{name}", self._judge),
-            ("GET", "/api/forecasts/{name}/corrected", self._corrected),
-            ("GET", "/api/reports", self._list_reports),
-            ("GET", "/api/audits/{path:path}", self._audit),
-            ("GET", "/reports/{path:path}", self._report),
-            ("GET", "/", self._page),
-            ("GET", "/{path:path}", self._asset),
+            ("GET", "/api/plays/{name}/reference", self.plays.seats.reference),
+            ("GET", "/api/campaigns", campaigns.listed),
+            ("POST", "/api/campaigns", campaigns.start),
+            ("GET", "/api/campaigns/{name}", campaigns.shown),
+            ("GET", "/api/campaigns/{name}/export", campaigns.exported),
+            ("POST", "/api/campaigns/{name}/{verb}", campaigns.act),
+            ("POST", "/api/upload/responses/{name}", campaigns.tell_file),
+            ("GET", "/api/forecasts", forecasts.listed),
+            ("POST", "/api/upload/forecasts", forecasts.take),
+            ("GET", "/api/forecasts/{name}", forecasts.judged),
+            ("GET", "/api/forecasts/{name}/corrected", forecasts.corrected),
+            ("GET", "/api/reports", reports.listed),
+            ("GET", "/api/audits/{path:path}", reports.audited),
+            ("GET", "/reports/{path:path}", reports.page),
+            ("GET", "/", _asset),
+            ("GET", "/{path:path}", _asset),
         ]
-        routes = [Route(path, self.said(run), methods=[verb]) for verb, path, run in table]
+        routes = [Route(path, self._told(run), methods=[verb]) for verb, path, run in table]
         return Starlette(routes=routes, lifespan=lifespan)
 
-    def said(self, run: Handler) -> Handler:
-        """Return the handler with every mistake told in one sentence."""
+    def _told(self, run: Callable[..., Any]) -> Handler:
+        """Return the handler of an address, which says every mistake in one sentence."""
+        takes = inspect.signature(run).parameters
+
+        async def given(request: Request) -> dict[str, Any]:
+            found: dict[str, Any] = {
+                key: _plain(value) for key, value in request.query_params.items() if key in takes
+            } | request.path_params
+            if "folder" in takes:
+                found["folder"] = self.folder
+            if "file" in takes:
+                found["file"] = await _upload(request)
+            if "request" in takes:
+                kind = getattr(ms, str(takes["request"].annotation).removeprefix("ms."))
+                found["request"] = kind.model_validate_json(await request.body())
+            return found
 
         async def handler(request: Request) -> Response:
             try:
-                return await run(request)
+                taken = await given(request)
+                if inspect.iscoroutinefunction(run):
+                    return reply(await run(**taken))
+                return reply(await run_in_threadpool(run, **taken))
+            except ConflictError as error:
+                return reply(ms.Mistake(sentence=str(error), field="mark"), 409)
             except InputError as error:
                 sentence, field = self.folder.plain(str(error)), self.folder.plain(error.field)
                 return reply(ms.Mistake(sentence=sentence, field=field), 422)
@@ -134,118 +160,7 @@ class Studio:
 
         return handler
 
-    # Games --------------------------------------------------------------------------------------
-
-    async def _catalogue(self, _: Request) -> Response:
-        return reply(await run_in_threadpool(games.catalogue_cards))
-
-    async def _listing(self, _: Request) -> Response:
-        return reply(await run_in_threadpool(games.folder_cards, self.folder))
-
-    async def _open_game(self, request: Request) -> Response:
-        return reply(await run_in_threadpool(self._opened, request))
-
-    def _opened(self, request: Request) -> ms.Opened:
-        return games.open_game(self.folder, _origin(request), request.path_params["name"])
-
-    def _game(self, origin: str, name: str) -> Any:
-        if origin == "catalogue":
-            games.open_game(self.folder, origin, name)
-            return load_game(name)
-        return games.read_game(self.folder.at(name, *games.ENDINGS))
-
-    async def _save_game(self, request: Request) -> Response:
-        asked = ms.Save.model_validate_json(await request.body())
-        name = request.path_params.get("name", "")
-        if not name:
-            asked = asked.model_copy(update={"mark": None})
-        elif asked.mark is None:
-            raise InputError("mark", "the mark of the file that was read", "nothing")
-        kept = await run_in_threadpool(games.save, self.folder, name, asked)
-        if kept is None:
-            sentence = f"{name} was changed elsewhere, in another window or program."
-            return reply(ms.Mistake(sentence=sentence, field="mark"), 409)
-        return reply(kept)
-
-    async def _delete_game(self, request: Request) -> Response:
-        path = self.folder.at(request.path_params["name"], *games.ENDINGS)
-        path.unlink(missing_ok=True)
-        return reply(ms.Done(words=f"Deleted {path.name}."))
-
-    async def _see(self, request: Request) -> Response:
-        asked = ms.Question.model_validate_json(await request.body())
-        return reply(await run_in_threadpool(games.see, asked.table))
-
-    async def _worth(self, request: Request) -> Response:
-        asked = ms.Question.model_validate_json(await request.body())
-        return reply(await run_in_threadpool(games.worth, asked.table))
-
-    async def _export(self, request: Request) -> Response:
-        asked = ms.Export.model_validate_json(await request.body())
-        ending = f".{asked.format}"
-        content = await run_in_threadpool(games.content_of, asked.table, ending, self.folder)
-        return download(content, file_name(asked.table.name, ending))
-
-    async def _upload_game(self, request: Request) -> Response:
-        name, content = await _upload(request, games.ENDINGS)
-        return reply(await run_in_threadpool(self._take_game, name, content))
-
-    def _take_game(self, name: str, content: bytes) -> ms.Saved:
-        name = self.folder.free(name)
-        self.folder.write(name, content)
-        try:
-            opened = games.open_game(self.folder, "folder", name)
-        except BaseException:
-            self.folder.at(name).unlink(missing_ok=True)
-            raise
-        return ms.Saved(name=name, mark=opened.mark)
-
-    # Play ---------------------------------------------------------------------------------------
-
-    async def _players(self, request: Request) -> Response:
-        def found() -> ms.Players:
-            return players.players(
-                _whole_game(self._game(_origin(request), request.path_params["name"]))
-            )
-
-        return reply(await run_in_threadpool(found))
-
-    async def _list_plays(self, _: Request) -> Response:
-        return reply(await run_in_threadpool(self.plays.listed))
-
-    async def _start_play(self, request: Request) -> Response:
-        asked = ms.NewPlay.model_validate_json(await request.body())
-        game = await run_in_threadpool(self._game, asked.origin, asked.game)
-        asked = await run_in_threadpool(players.checked, asked, _whole_game(game))
-        if asked.mode == "watch":
-            return reply(await self.plays.start(asked, game))
-        name = await run_in_threadpool(self.seats.start, asked, game)
-        return reply(self.plays.info(name))
-
-    async def _play(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        info = await run_in_threadpool(self.plays.info, name)
-        if info.mode == "watch":
-            return reply(await run_in_threadpool(self.plays.shown, name))
-        return reply(await run_in_threadpool(self.seats.seat, name))
-
-    async def _delete_play(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        await run_in_threadpool(self.plays.remove, name)
-        return reply(ms.Done(words=f"Deleted {name}."))
-
-    async def _move(self, request: Request) -> Response:
-        asked = ms.Move.model_validate_json(await request.body())
-        name = request.path_params["name"]
-        if self.plays.info(name).mode == "watch":
-            return reply(await self.plays.move(name, asked))
-        return reply(await run_in_threadpool(self.seats.move, name, asked))
-
-    async def _reference(self, request: Request) -> Response:
-        return reply(await run_in_threadpool(self.seats.reference, request.path_params["name"]))
-
-    async def _events(self, request: Request) -> Response:
-        name = request.path_params["name"]
+    async def _events(self, name: str) -> Response:
         self.plays.info(name)
         running = self.plays.running.get(name)
 
@@ -257,167 +172,38 @@ class Studio:
 
         return StreamingResponse(lines(), media_type="text/event-stream")
 
-    # Campaigns ----------------------------------------------------------------------------------
 
-    async def _list_campaigns(self, _: Request) -> Response:
-        return reply(await run_in_threadpool(campaigns.listed, self.folder))
-
-    async def _start_campaign(self, request: Request) -> Response:
-        asked = ms.NewCampaign.model_validate_json(await request.body())
-        name = await run_in_threadpool(campaigns.start, self.folder, asked)
-        return reply(ms.Saved(name=name, mark=""))
-
-    async def _campaign(self, request: Request) -> Response:
-        name, days = request.path_params["name"], _number(request, "days", 0)
-        ask = request.query_params.get("ask") == "1"
-        found = campaigns.campaign_message
-        return reply(await run_in_threadpool(found, self.folder, name, int(days), ask))
-
-    async def _campaign_verb(self, request: Request) -> Response:
-        name, verb = request.path_params["name"], request.path_params["verb"]
-        body = await request.body()
-
-        def run() -> ms.Done:
-            if verb in ("tell", "correct"):
-                asked = ms.Telling.model_validate_json(body)
-                return campaigns.tell(self.folder, name, asked, verb == "correct")
-            if verb == "undo":
-                return campaigns.undo(self.folder, name)
-            if verb == "decline":
-                return campaigns.decline(self.folder, name, ms.Declining.model_validate_json(body))
-            if verb == "action":
-                asked_action = ms.NewAction.model_validate_json(body)
-                return campaigns.add_action(self.folder, name, asked_action)
-            if verb in ("pause", "end", "resume", "lift"):
-                return campaigns.turn(self.folder, name, verb, ms.Reason.model_validate_json(body))
-            raise InputError(
-                "verb", "tell, correct, undo, decline, lift, pause, end or resume", verb[:60]
-            )
-
-        return reply(await run_in_threadpool(run))
-
-    async def _export_campaign(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        ending = "." + request.query_params.get("format", "csv")
-        if ending not in (".csv", ".parquet"):
-            raise InputError("format", "csv or parquet", ending[1:60])
-        content = await run_in_threadpool(campaigns.exported, self.folder, name, ending)
-        return download(content, name.rpartition(".")[0] + ending)
-
-    async def _upload_responses(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        _, content = await _upload(request, (".csv",))
-
-        def run() -> ms.Done:
-            draft = f"responses-{secrets.token_hex(6)}.csv"
-            self.folder.write(draft, content)
-            try:
-                return campaigns.tell_file(self.folder, name, draft)
-            except InputError as error:
-                sentence = InputError(
-                    error.field.rpartition(".csv: ")[2], error.expected, error.found
-                )
-                raise sentence from None
-            finally:
-                self.folder.at(draft).unlink(missing_ok=True)
-
-        return reply(await run_in_threadpool(run))
-
-    # Forecasts and reports ----------------------------------------------------------------------
-
-    async def _list_forecasts(self, _: Request) -> Response:
-        return reply(await run_in_threadpool(forecasts.listed, self.folder))
-
-    async def _upload_forecasts(self, request: Request) -> Response:
-        name, content = await _upload(request, forecasts.ENDINGS)
-        with contextlib.suppress(InputError):
-            if self.folder.read(name) == content:
-                return reply(ms.Saved(name=name, mark=""))
-        name = self.folder.free(name)
-        await run_in_threadpool(self.folder.write, name, content)
-        return reply(ms.Saved(name=name, mark=""))
-
-    async def _judge(self, request: Request) -> Response:
-        name, threshold = request.path_params["name"], _number(request, "threshold", 0.5)
-        return reply(await run_in_threadpool(forecasts.judged, self.folder, name, threshold))
-
-    async def _corrected(self, request: Request) -> Response:
-        name, threshold = request.path_params["name"], _number(request, "threshold", 0.5)
-        content = await run_in_threadpool(forecasts.corrected, self.folder, name, threshold)
-        return download(content, name.rpartition(".")[0] + "-corrected.csv")
-
-    async def _list_reports(self, _: Request) -> Response:
-        return reply(await run_in_threadpool(reports.listed, self.folder))
-
-    async def _audit(self, request: Request) -> Response:
-        found = await run_in_threadpool(reports.audited, self.folder, request.path_params["path"])
-        return reply(found)
-
-    async def _report(self, request: Request) -> Response:
-        path = self.folder.below(request.path_params["path"], reports.ENDING)
-        content = await run_in_threadpool(
-            self.folder.read, path.relative_to(self.folder.root).as_posix()
-        )
-        headers = {"content-security-policy": reports.POLICY}
-        return Response(content, media_type="text/html", headers=headers)
-
-    # The page -----------------------------------------------------------------------------------
-
-    async def _page(self, _: Request) -> Response:
-        return Response((PAGE / "index.html").read_bytes(), media_type="text/html")
-
-    async def _asset(self, request: Request) -> Response:
-        parts = request.path_params["path"].split("/")
-        path = PAGE.joinpath(*parts)
-        plain = all(part and not part.startswith(".") and "\\" not in part for part in parts)
-        if not plain or not path.resolve().is_relative_to(PAGE.resolve()) or not path.is_file():
-            return Response(status_code=404)
-        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        return Response(path.read_bytes(), media_type=kind)
+def _asset(path: str = "index.html") -> Response:
+    """Return a file of the page."""
+    parts = path.split("/")
+    place = PAGE.joinpath(*parts)
+    plain = all(part and not part.startswith(".") and "\\" not in part for part in parts)
+    if not plain or not place.resolve().is_relative_to(PAGE.resolve()) or not place.is_file():
+        return Response(status_code=404)
+    kind = mimetypes.guess_type(place.name)[0] or "application/octet-stream"
+    return Response(place.read_bytes(), media_type=kind)
 
 
-def _whole_game(game: Any) -> Any:
-    """Return the game, if both sides' payoffs are known."""
-    if not hasattr(game, "agent_view"):
-        raise InputError(
-            "game", "a game whose agent's payoffs are known, to play it", "a half-known one"
-        )
-    return game
-
-
-def _origin(request: Request) -> str:
-    origin = str(request.path_params["origin"])
-    if origin not in ("catalogue", "folder"):
-        raise InputError("origin", "catalogue or folder", origin[:60])
-    return origin
-
-
-def _number(request: Request, name: str, usual: float) -> float:
-    given = request.query_params.get(name)
+def _plain(value: str) -> Any:
+    """Return the number that a word of the query is, or the word."""
     try:
-        return usual if given is None else float(given)
+        number = float(value)
     except ValueError:
-        raise InputError(name, "a number", repr(given[:60] if given else given)) from None
+        return value
+    return int(number) if number.is_integer() else number
 
 
-async def _upload(request: Request, endings: tuple[str, ...]) -> tuple[str, bytes]:
-    """Return the name and the content of the one file that was sent."""
-    from starlette.exceptions import HTTPException
-    from starlette.formparsers import MultiPartException
-
+async def _upload(request: Request) -> File:
+    """Return the one file that was sent, under a plain name."""
     try:
         async with request.form(max_files=1, max_fields=2, max_part_size=MOST_UPLOAD) as form:
             file = form.get("file")
             if file is None or isinstance(file, str):
                 raise InputError("file", "a file", "none")
-            content = await file.read()
-            name = file.filename or ""
+            stem, _, ending = (file.filename or "").rpartition(".")
+            return File(file_name(stem, f".{ending[:20].lower()}"), await file.read())
     except (MultiPartException, HTTPException):
         raise InputError("file", "one file, sent as a form", "something else") from None
-    stem, _, ending = name.rpartition(".")
-    if f".{ending.lower()}" not in endings:
-        raise InputError("file", "a name that ends in " + " or ".join(endings), repr(name[-60:]))
-    return file_name(stem, f".{ending.lower()}"), content
 
 
 def _sentence(error: ValidationError) -> str:

@@ -23,7 +23,7 @@ from stackcast.report import Played, remove_files, write_play
 from stackcast.studio import messages as ms
 from stackcast.studio import players
 from stackcast.studio.plays import CHECKPOINT, SETTINGS
-from stackcast.studio.series import STRETCHES, Series, replay
+from stackcast.studio.series import Series, reference, replay
 
 if TYPE_CHECKING:
     from stackcast.protocol import Block, Responses
@@ -96,12 +96,9 @@ def main(folder: Path) -> None:
     say(ms.Run(state="starting", round=0, rounds=rounds))
     series = Series(game, rounds)
 
-    def pair() -> tuple[Any, Any]:
-        made = players.principal(run["principal"], game, rounds, seed)
-        return made, players.agent(run["agent"], game, seed, run.get("feedback"))
-
     if (folder / CHECKPOINT).exists():
-        before = sc.play(*pair(), rounds, game, checkpoint=folder / CHECKPOINT, watch=_at_once)
+        pair = players.pair(game, run)
+        before = sc.play(*pair, rounds, game, checkpoint=folder / CHECKPOINT, watch=_at_once)
         replay(before, series)
     solution = sc.solve(game)
     last_said = 0.0
@@ -115,11 +112,10 @@ def main(folder: Path) -> None:
             say(series.news("paused" if control.paused else "running"))
         return control.wait(len(answers.responses))
 
-    principal, agent = pair()
+    principal, agent = players.pair(game, run)
     say(series.news("running"))
-    reference = told(game, run, rounds, seed)
-    if reference:
-        say(ms.Run(state="running", round=series.round, rounds=rounds, reference=reference))
+    if points := told(game, run):
+        say(ms.Run(state="running", round=series.round, rounds=rounds, reference=points))
     transcript = sc.play(
         principal, agent, rounds, game, checkpoint=folder / CHECKPOINT, watch=watch
     )
@@ -142,44 +138,15 @@ def _at_once(_block: Block, _answers: Responses) -> bool:
     return True
 
 
-def told(game: Any, run: dict[str, Any], rounds: int, seed: int) -> list[list[float]]:
-    """Return the average utility of one who is told the agent's payoffs, on the same seed."""
+def told(game: Any, run: dict[str, Any]) -> list[list[float]]:
+    """Return what one earns who is told the agent's payoffs, on the same seed."""
     if isinstance(game, sc.ContinuousGame) or "Oracle" not in players.players(game).principals:
         return []
-    margin = min(0.15, 0.3 * rounds ** (-1 / 3))
+    margin = min(0.15, 0.3 * run["rounds"] ** (-1 / 3))
     for part in (margin, margin / 4, margin / 16, 0.0):
         with contextlib.suppress(InputError):  # a game may not allow so wide a margin
-            return reference(game, "Oracle", run["agent"], rounds, seed, run.get("feedback"), part)
+            return reference(game, run | {"principal": "Oracle"}, part)
     return []
-
-
-def reference(
-    game: Any,
-    principal: str,
-    agent: str,
-    rounds: int,
-    seed: int,
-    feedback: str | None,
-    margin: float | None = None,
-) -> list[list[float]]:
-    """Return (round, average utility) of a play on the same seed."""
-    points: list[list[float]] = []
-    earned, seen = 0.0, 0
-    gap = max(1, rounds // STRETCHES)
-
-    def watch(block: Block, answers: Responses) -> bool:
-        nonlocal earned, seen
-        payoffs = game.principal_view.utilities(block.strategy)[answers.responses]
-        for payoff in payoffs:
-            earned, seen = earned + float(payoff), seen + 1
-            if seen % gap == 0 or seen == rounds:
-                points.append([float(seen), earned / seen])
-        return False
-
-    made = players.principal(principal, game, rounds, seed, margin)
-    other = players.agent(agent, game, seed, feedback)
-    sc.play(made, other, rounds, game, forecasts=False, watch=watch)
-    return points
 
 
 if __name__ == "__main__":

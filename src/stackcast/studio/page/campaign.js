@@ -116,7 +116,7 @@ export async function campaignView(file) {
   const watch = setInterval(async () => {
     if (document.hidden || asking || root.querySelector("dialog[open]")) return;
     const found = await api.get("campaigns").catch(() => null), mine = found?.find((f) => f.file === file);
-    if (mine && !asking && (mine.rounds !== c.rounds || mine.state !== c.state)) load(true);
+    if (mine && !asking && mine.entry !== c.entry) load(true);
   }, 4000);
   const view = [root];
   view.stop = () => clearInterval(watch);

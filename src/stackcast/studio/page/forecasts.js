@@ -24,7 +24,7 @@ export async function forecastsView(file, query) {
   if (file) return oneFile(file, query);
   const files = await api.get("forecasts"), trouble = h("div", { "aria-live": "polite" });
   return [h("div", { class: "head" }, h("h1", {}, "Forecasts"), h("p", { class: "lead soft" }, "Are they calibrated, in every stretch of time, for the decision taken from them?")), dropZone(trouble),
-    h("section", { class: "rule stack tight" }, h("h2", {}, "Tables in this folder"), files.length ? h("ul", {}, files.map((f) => h("li", {}, h("a", { href: `#/forecasts/${at(f.name)}` }, f.name), h("span", { class: "soft small" }, ` ${whole(Math.ceil(f.size / 1000))} kB`)))) : h("p", { class: "soft" }, "None yet."))];
+    h("section", { class: "rule stack tight" }, h("h2", {}, "Tables in this folder"), files.length ? h("ul", {}, files.map((f) => h("li", {}, h("a", { href: `#/forecasts/${at(f.path)}` }, f.path), h("span", { class: "soft small" }, ` ${whole(Math.ceil(f.size / 1000))} kB`)))) : h("p", { class: "soft" }, "None yet."))];
 }
 
 async function oneFile(file, query) {
@@ -39,11 +39,11 @@ async function oneFile(file, query) {
     under.textContent = `The largest error over all intervals is ${low === high ? low : `between ${low} and ${high}`} times the rate.${which === "after" && data.after ? ` The mean squared error went from ${number(data.before.loss)} to ${number(data.after.loss)}.` : ""}`;
     const drawn = found.groups.length > 0;
     replace(pictures, drawn ? [
-      h("section", { class: "stack tight" }, h("h2", {}, "What the forecasts said, and what happened"), h("figure", {}, h("p", { class: "hint" }, "How often it happened"), responsive((w) => reliability(w, found.groups.map((g) => [g.forecast, g.frequency, g.rounds, g.low, g.high]), ghost?.map((g) => [g.forecast, g.frequency]), "Reliability: frequency against forecast")), h("figcaption", {}, "Groups of like forecasts; a larger mark is more rounds. Grey: what chance allows in 95 of 100 cases. Orange diamonds lie outside it.", ghost ? " Thin: before the correction." : ""))),
-      h("section", { class: "stack tight" }, h("h2", {}, "When, and for how long"), h("figure", {}, h("p", { class: "hint" }, "Rounds in the interval"), responsive((w) => heat(w, found.heat, found.lengths.map((l) => l.length), data.rows, out ? e : null, "Error over rate, by length and place of the interval")), h("figcaption", {}, "Each cell: the worst interval of that length whose middle lies there.", out ? " The bracket marks the evidence." : "")), swatches()),
+      h("section", { class: "stack tight" }, h("h2", {}, "What the forecasts said, and what happened"), h("figure", {}, h("p", { class: "hint" }, "How often it happened"), responsive((w) => reliability(w, found.groups, ghost, "Reliability: frequency against forecast")), h("figcaption", {}, "Groups of like forecasts; a larger mark is more rounds. Grey: what chance allows in 95 of 100 cases. Orange diamonds lie outside it.", ghost ? " Thin: before the correction." : ""))),
+      h("section", { class: "stack tight" }, h("h2", {}, "When, and for how long"), h("figure", {}, h("p", { class: "hint" }, "Rounds in the interval"), responsive((w) => heat(w, found.heat, found.lengths.map((l) => l[0]), data.rows, out ? e : null, "Error over rate, by length and place of the interval")), h("figcaption", {}, "Each cell: the worst interval of that length whose middle lies there.", out ? " The bracket marks the evidence." : "")), swatches()),
     ] : h("p", { class: "soft" }, "Pictures are drawn for yes/no events; the table below holds for any number of outcomes."));
     replace(table, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, ["Rounds", "Worst error", "Rate"].map((t) => h("th", { class: "n", scope: "col" }, t)), h("th", { scope: "col" }, "Verdict"), data.after ? h("th", { class: "n", scope: "col" }, "Corrected") : null)),
-      h("tbody", {}, data.before.lengths.map((l, i) => h("tr", {}, h("td", { class: "n" }, whole(l.length)), h("td", { class: "n" }, number(l.error)), h("td", { class: "n" }, number(l.rate)), h("td", {}, l.error > l.rate ? h("strong", {}, "exceeds") : "within"), data.after ? h("td", { class: "n" }, number(data.after.lengths[i].error)) : null)))));
+      h("tbody", {}, data.before.lengths.map(([length, error, rate], i) => h("tr", {}, h("td", { class: "n" }, whole(length)), h("td", { class: "n" }, number(error)), h("td", { class: "n" }, number(rate)), h("td", {}, error > rate ? h("strong", {}, "exceeds") : "within"), data.after ? h("td", { class: "n" }, number(data.after.lengths[i][1])) : null)))));
     intervals.hidden = false;
     where.textContent = `${data.file}, ${whole(data.rows)} rounds`;
     download.disabled = !data.after;

@@ -73,7 +73,7 @@ export async function gamesView() {
       h("button", { type: "button", onclick: () => make(blankSecurity).catch(complain) }, "New security game"), h("button", { type: "button", class: "primary", onclick: () => make(blank).catch(complain) }, "New game"))),
     trouble,
     h("section", { class: "stack tight" }, h("h2", {}, "In this folder"),
-      folder.problems.map((p) => h("div", { class: "notice bad" }, h("strong", {}, "One file cannot be read. "), p.sentence, " ", leave(p.file))),
+      folder.problems.map((p) => h("div", { class: "notice bad" }, h("strong", {}, "One file cannot be read. "), p.sentence, " ", leave(p.path))),
       folder.games.length ? h("ul", { class: "cards" }, folder.games.map(card)) : h("p", { class: "soft measure" }, "No games in this folder yet. Write one down, open a file, or start from one of the catalogue: a copy is saved here when you change it.")),
     h("section", { class: "rule" },
       h("div", { class: "row" }, h("h2", {}, "Catalogue"),
