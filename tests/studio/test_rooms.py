@@ -332,7 +332,7 @@ def test_reports_and_transcripts_are_listed_and_open(studio: Served) -> None:
     assert found["record.parquet"]["kind"] == "record"
     audited = ms.Audited.model_validate(studio.get("/api/audits/record.parquet"))
     assert audited.rounds == 300
-    assert all(bound.holds is not False for bound in audited.bounds)
+    assert all(bound["holds"] is not False for bound in audited.bounds)
     page = next(path for path, entry in found.items() if entry["kind"] == "play")
     assert studio.ask("GET", f"/reports/{page}").status == 200
 
