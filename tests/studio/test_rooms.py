@@ -328,13 +328,16 @@ def test_reports_and_transcripts_are_listed_and_open(studio: Served) -> None:
     principal = sc.principals.Fixed(inspection.principal_view, [0.4, 0.3, 0.3])
     record = sc.play(principal, sc.agents.BestResponse(inspection.agent_view), 300, inspection)
     record.save(studio.root / "record.parquet")
+    (studio.root / "kept").mkdir()
+    (studio.root / "kept" / "report.html").write_text("<title>Kept</title>")
+    (studio.root / "kept" / "summary.json").write_text("{}")
     found = {entry["path"]: entry for entry in studio.get("/api/reports")}
     assert found["record.parquet"]["kind"] == "record"
     audited = ms.Audited.model_validate(studio.get("/api/audits/record.parquet"))
     assert audited.rounds == 300
     assert all(bound["holds"] is not False for bound in audited.bounds)
-    page = next(path for path, entry in found.items() if entry["kind"] == "play")
-    assert studio.ask("GET", f"/reports/{page}").status == 200
+    assert found["kept/report.html"]["kind"] == "play"
+    assert studio.ask("GET", "/reports/kept/report.html").status == 200
 
 
 def test_a_continuous_game_can_be_watched(studio: Served) -> None:
