@@ -16,21 +16,27 @@ import argparse
 import json
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from dataclasses import dataclass, fields
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import stackcast as sc
+from benchmarks._held_games import utility_by_round
 from stackcast._random import stream
 from stackcast.games import generators
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
 RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parent.parent / "docs" / "reference" / "learner.md"
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "principals.md"
+#: The tables of the page end here.
+LAST = "<!-- learner: end -->"
 FIVE = ("textbook-commitment", "inspection", "exam", "product-choice", "content-moderation")
 CATALOGUE = (
     *FIVE,
@@ -91,33 +97,40 @@ BOTH = ("betting", "sleeping")
 ACTIONS = ("betting+actions", "sleeping+actions")
 
 
-def tables() -> dict[str, Table]:
-    """Return every table by its name."""
+def security() -> tuple[str, ...]:
+    return tuple(spec for name in SECURITY for spec in family(name, (5, 10, 20, 50), 6))
+
+
+def tables() -> dict[str, Callable[[], Table]]:
+    """Return what makes each table, by its name: to find regular games takes time."""
     short = ("uniform strategy", *FIXED[:3], FIXED[4])
-    security = tuple(s for name in SECURITY for s in family(name, (5, 10, 20, 50), 6))
     return {
-        "catalogue": Table("Finite games of the catalogue", BOTH, (10_000,), CATALOGUE),
-        "five": Table("Five games of the catalogue", BOTH, (100_000,), FIVE),
-        "long": Table("The catalogue, a million rounds", BOTH, (1_000_000,), CATALOGUE, seeds=1),
-        "families": Table("Families", BOTH, (10_000,), families((2, 3, 5, 8), 5)),
-        "families-long": Table(
+        "catalogue": lambda: Table("Finite games of the catalogue", BOTH, (10_000,), CATALOGUE),
+        "five": lambda: Table("Five games of the catalogue", BOTH, (100_000,), FIVE),
+        "long": lambda: Table(
+            "The catalogue, a million rounds", BOTH, (1_000_000,), CATALOGUE, seeds=1
+        ),
+        "families": lambda: Table("Families", BOTH, (10_000,), families((2, 3, 5, 8), 5)),
+        "families-long": lambda: Table(
             "Families, long", BOTH, (100_000, 1_000_000), families((2, 3, 5, 8), 2), seeds=1
         ),
-        "short": Table("Short horizons", BOTH, (100, 365, 1_000, 3_000), CATALOGUE, short),
-        "actions": Table("Actions seen only", ACTIONS, (10_000, 100_000), FIVE, FIXED),
-        "informed": Table("Sees the strategy", ("BestResponse",), (20_000, 100_000), FIVE, ()),
-        "slow": Table("Slow agents", ("NonAdaptive", "Lazy"), (20_000,), FIVE),
-        "quantal": Table(
+        "short": lambda: Table("Short horizons", BOTH, (100, 365, 1_000, 3_000), CATALOGUE, short),
+        "actions": lambda: Table("Actions seen only", ACTIONS, (10_000, 100_000), FIVE, FIXED),
+        "informed": lambda: Table(
+            "Sees the strategy", ("BestResponse",), (20_000, 100_000), FIVE, ()
+        ),
+        "slow": lambda: Table("Slow agents", ("NonAdaptive", "Lazy"), (20_000,), FIVE),
+        "quantal": lambda: Table(
             "Quantal response", ("QuantalResponse",), (20_000,), FIVE, ("fixed:0", *FIXED)
         ),
-        "mean-based": Table(
+        "mean-based": lambda: Table(
             "Agents without regret",
             ("Hedge", "FollowTheLeader", "BlumMansour"),
             (50_000,),
             MEAN_BASED_GAMES,
             ("fixed:0.03",),
         ),
-        "change": Table(
+        "change": lambda: Table(
             "Payoffs that change half-way",
             ("betting+change",),
             (20_000,),
@@ -125,7 +138,18 @@ def tables() -> dict[str, Table]:
             ("told:0.3:-1/3",),
             seeds=1,
         ),
-        "security": Table("Security games", ("betting",), (100_000,), security, ("fixed:0.02",), 1),
+        "sensitivity": lambda: Table(
+            "Regret over regret as it is, when a constant is halved or doubled: three games, "
+            "10,000 rounds, betting agent, and BestResponse",
+            ("betting", "BestResponse"),
+            (10_000,),
+            FIVE[:3],
+            (),
+            seeds=1,
+        ),
+        "security": lambda: Table(
+            "Security games", ("betting",), (100_000,), security(), ("fixed:0.02",), 1
+        ),
     }
 
 
@@ -210,7 +234,10 @@ def principal(spec: str, whole: Any, rounds: int, seed: int) -> Any:
         n = space.dimension
         centre = np.full(n, 1 / n) if space.kind == "simplex" else space.project(np.full(n, 0.5))
         return sc.principals.Fixed(whole.principal_view, centre)
-    return getattr(sc.principals, spec)(whole.principal_view, horizon=rounds, seed=seed)
+    name, _, changed = spec.partition("?")
+    key, _, number = changed.partition("=")
+    settings = {key: json.loads(number)} if key else {}
+    return getattr(sc.principals, name)(whole.principal_view, horizon=rounds, seed=seed, **settings)
 
 
 def width_of(whole: Any) -> float:
@@ -283,6 +310,8 @@ def played(spec: str, against: str, rounds: int, name: str, seed: int) -> dict[s
 
 
 def file_of(spec: str) -> Path:
+    if "?" in spec:
+        return RESULTS / "sensitivity.jsonl"
     return RESULTS / f"{'told' if spec.startswith(('told:', 'fixed:', 'uniform')) else spec}.jsonl"
 
 
@@ -300,11 +329,17 @@ def key_of(spec: str, against: str, rounds: int, name: str, seed: int) -> str:
 
 
 def jobs(table: Table, spec: str) -> list[tuple[str, str, int, str, int]]:
+    """Return the plays of a table: every cell's first game first, then every cell's second one."""
+    cells: dict[str, int] = {}
+    order = {}
+    for name in table.games:
+        cell = name.rpartition(":")[0] or name
+        order[name] = cells[cell] = cells.get(cell, -1) + 1
     return [
         (spec, against, rounds, name, seed)
-        for rounds in table.rounds
         for seed in range(table.seeds)
-        for name in table.games
+        for rounds in table.rounds
+        for name in sorted(table.games, key=order.__getitem__)
         for against in table.agents
     ]
 
@@ -316,20 +351,24 @@ def _run(job: tuple[str, str, int, str, int]) -> dict[str, Any]:
         return {"key": key_of(*job), "error": f"{type(error).__name__}: {error}"[:300]}
 
 
-def fill(table: Table, spec: str, workers: int) -> None:
-    """Play what is missing."""
-    done = stored(spec)
-    missing = [job for job in jobs(table, spec) if key_of(*job) not in done]
+def fill(table: Table, specs: Sequence[str], workers: int, minutes: float) -> None:
+    """Play what is missing, a game's learner and rivals one after the other, for so long."""
+    done = {key for spec in specs for key in stored(spec)}
+    rows = zip(*(jobs(table, spec) for spec in specs), strict=True)
+    missing = [job for row in rows for job in row if key_of(*job) not in done]
     RESULTS.mkdir(exist_ok=True)
-    if not missing:
-        return
-    with (
-        ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool,
-        file_of(spec).open("a") as out,
-    ):
-        for future in as_completed([pool.submit(_run, job) for job in missing]):
-            out.write(json.dumps(future.result()) + "\n")
-            out.flush()
+    end = time.monotonic() + 60 * minutes
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        waiting: dict[Any, str] = {}
+        while missing or waiting:
+            while missing and len(waiting) <= workers and time.monotonic() < end:
+                job = missing.pop(0)
+                waiting[pool.submit(_run, job)] = job[0]
+            if not waiting:
+                return
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                with file_of(waiting.pop(future)).open("a") as out:
+                    out.write(json.dumps(future.result()) + "\n")
 
 
 def summary(table: Table, spec: str) -> list[dict[str, Any]]:
@@ -404,6 +443,64 @@ def _label(group: tuple[str, ...]) -> str:
     return cells.pop() if len(cells) == 1 and ":" in group[0] else f"{len(group)} games"
 
 
+def constants() -> dict[str, Any]:
+    """Return the learner's constants and what they are."""
+    known = fields(sc.principals.CommitmentLearner)
+    return {f.name: f.default for f in known if f.init and isinstance(f.default, int | float)}
+
+
+def sensitivity(workers: int, minutes: float) -> str:
+    """Return the table of what it does to halve and to double each constant."""
+    names = {name: value for name, value in constants().items() if name != "seed"}
+    specs = ["CommitmentLearner?"]
+    specs += [f"CommitmentLearner?{n}={type(v)(v * x)}" for n, v in names.items() for x in (0.5, 2)]
+    table = tables()["sensitivity"]()
+    fill(table, specs, workers, minutes)
+    found = {}
+    for spec in specs:
+        rows = [stored(spec).get(key_of(*job)) for job in jobs(table, spec)]
+        if all(row and "regret" in row for row in rows):
+            found[spec] = float(np.mean([row["regret"] for row in rows if row]))
+    usual = found.get(specs[0], np.nan)
+    lines = ["| constant | value | halved | doubled |", "|---|---|---|---|"]
+    for n, v in names.items():
+        cells = [found.get(f"CommitmentLearner?{n}={type(v)(v * x)}", np.nan) for x in (0.5, 2)]
+        shares = ["–" if np.isnan(c) else f"{c / usual:.2f}" for c in cells]
+        lines.append(f"| `{n}` | {v:g} | {shares[0]} | {shares[1]} |")
+    return f"{table.title}. Mean regret as it is: {usual:.4f}.\n\n" + "\n".join(lines)
+
+
+def write(target: str, content: str) -> None:
+    """Put a table between its two markers in the page; new ones go before the end of all."""
+    page, start, end = PAGE.read_text(), f"<!-- {target}: measured -->", f"<!-- {target}: end -->"
+    if start not in page:
+        page = page.replace(LAST, f"{start}\n{end}\n\n{LAST}")
+    before, _, rest = page.partition(start)
+    PAGE.write_text(f"{before}{start}\n{content}\n{end}{rest.partition(end)[2]}")
+
+
+def draw() -> None:
+    """Draw one run: where it asks and holds, and what that earns."""
+    from stackcast.report import draw_strategies, save_figure
+
+    whole, rounds = game("inspection"), 10_000
+    learner = sc.principals.CommitmentLearner(whole.principal_view, rounds, seed=0)
+    transcript = sc.play(learner, agent("betting", whole.agent_view, 50), rounds, whole)
+    best = sc.solve(whole)
+    known = [part.mean() for part in np.array_split(utility_by_round(transcript, whole), 50)]
+
+    def panels(axes: Any) -> None:
+        draw_strategies(transcript, solution=best, ax=axes[0])
+        edges = np.linspace(0, rounds, len(known) + 1)
+        axes[1].stairs(known, edges, baseline=None, linewidth=2, label="earned a round")
+        axes[1].axhline(best.value, color="0.3", linestyle="--", label="V*")
+        axes[1].set(xlabel="round", ylabel="utility of the principal")
+        axes[1].legend(frameon=False, loc="lower right")
+        axes[1].spines[["top", "right"]].set_visible(False)
+
+    save_figure(PAGE.parent / "images" / "principals-learner.png", panels, (13, 5.2), 2)
+
+
 def text(title: str, rows: list[dict[str, Any]]) -> str:
     """Return the table as Markdown."""
     lines = [
@@ -430,19 +527,35 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(known))
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="figure, " + ", ".join(known))
     parser.add_argument("--principal", default="CommitmentLearner")
     parser.add_argument("--told", action="store_true", help="play the rivals as well")
+    parser.add_argument("--only-told", action="store_true", help="play the rivals alone")
     parser.add_argument("--only-print", action="store_true")
+    parser.add_argument("--write", action="store_true", help="put the tables into the page")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no play later")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     given = parser.parse_args(arguments)
     for name in given.tables or known:
-        table = known[name]
-        if not given.only_print and given.tables:
-            for spec in (given.principal, *(table.rivals if given.told else ())):
-                fill(table, spec, given.workers)
+        if name == "figure":
+            draw()
+            continue
+        plays = given.tables and not given.only_print
+        if name == "sensitivity":
+            found = sensitivity(given.workers, given.minutes if plays else 0)
+            print(found, "\n", flush=True)
+            if given.write:
+                write(name, found)
+            continue
+        table = known[name]()
+        if plays:
+            specs = [*([] if given.only_told else [given.principal])]
+            specs += table.rivals * (given.told or given.only_told)
+            fill(table, specs, given.workers, given.minutes)
         if rows := summary(table, given.principal):
             print(text(table.title, rows), "\n", flush=True)
+            if given.write:
+                write(name, text(table.title, rows))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
     python -m benchmarks principals
     python -m benchmarks.principals rounds --games 20 --sizes 2 3 5 --compared 2
 
-The first writes all five tables and the figure to ``docs/explanation/principals.md``; the second
-runs one of searches, rounds, agents and horizons, in the size that is asked for. All seeds are
+The first writes all five tables and the figure to ``docs/reference/earlier-learners.md``; the
+second runs one of searches, rounds, agents and horizons, in the size that is asked for. All seeds are
 fixed; games are those of the seeds 0, 1, 2, … with a regularity η ≥ 0.02. As many games as there
 are cores are played at once; only the seconds depend on it.
 """
@@ -44,7 +44,10 @@ from stackcast.solvers import solve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PAGE, FIGURE = Path("docs/explanation/principals.md"), Path("docs/images/principals-horizons.png")
+PAGE, FIGURE = (
+    Path("docs/reference/earlier-learners.md"),
+    Path("docs/images/principals-horizons.png"),
+)
 #: Games of each family and size.
 TARGETS = {"searches": 20, "rounds": 20, "agents": 5, "horizons": 4}
 #: Games of rounds that the others play too.

@@ -164,7 +164,7 @@ def test_a_refit_costs_the_same_after_any_number_of_tells() -> None:
     responses = INSPECTION.respond(strategies)
     learner = CommitmentLearner(INSPECTION.principal_view, 2000, log=(strategies, responses))
     assert learner._posterior.count == 128
-    assert all(len(table) == 128 for table in learner.state()["posterior"]["rows"])
+    assert all(len(table) == 128 for table in learner.state()["tracking"]["rows"])
 
 
 def test_the_same_log_gives_the_same_bits_and_is_learned_from() -> None:
@@ -190,6 +190,77 @@ def test_what_it_believes_adds_up() -> None:
     assert (spread > 0).all()
     np.testing.assert_allclose(mean.sum(1), 0, atol=1e-12)
     assert learner.result.why
+
+
+def test_the_agent_that_averages_is_recognised_and_held() -> None:
+    """Where tracking loses nearly all (V* is 0.5), the average keeps the margins."""
+    game = sc.load_game("milking")
+    learner = CommitmentLearner(game.principal_view, 8000, seed=1)
+    late = played(learner, sc.agents.FollowTheLeader(game.agent_view), 8000)
+    assert learner.result.agent.memory > 0.9
+    assert learner.result.agent.kind == "answers the average of the past"
+    assert late > sc.solve(game).value - 0.06
+
+
+def test_it_says_what_kind_of_agent_it_faces() -> None:
+    for name, expected in (("Calibrated", "calibrated"), ("QuantalResponse", "not calibrated")):
+        learner = CommitmentLearner(INSPECTION.principal_view, 3000, seed=1)
+        played(learner, getattr(sc.agents, name)(INSPECTION.agent_view, seed=2), 3000)
+        assert learner.result.agent.kind == expected
+        assert learner.result.agent.memory < 0.5
+
+
+class Adversary:
+    """Answers questions well, and commitments by what costs the principal most."""
+
+    def __init__(self, view: Any) -> None:
+        self.view = view
+
+    def respond(self, block: sc.Block) -> sc.protocol.Responses:
+        u = self.view.utilities(block.strategy)
+        answer = u.argmax() if block.phase == "explore" else u.argmin()
+        return sc.protocol.Responses(np.full(block.rounds, answer))
+
+
+@pytest.mark.parametrize("name", ["textbook-commitment", "patrol"])
+def test_no_agent_makes_it_earn_less_than_maximin_less_the_budget(name: str) -> None:
+    game: Any = sc.load_game(name)
+    horizon, agent = 1500, Adversary(game.principal_view)
+    learner = CommitmentLearner(game.principal_view, horizon, seed=1)
+    width, guarantee = learner._width, sc.solve(game, details=True).maximin
+    done, earned, guarded = 0, 0.0, False
+    while done < horizon:
+        block = learner.commit()
+        answers = agent.respond(block).responses
+        learner.observe(answers)
+        earned += float(learner.view.utilities(block.strategy)[answers].sum())
+        done += block.rounds
+        guarded |= "guarantees" in learner.result.why
+        assert earned >= guarantee * done - width * (horizon ** (2 / 3) + max(40, 0.4 * done))
+    assert guarded or earned >= guarantee * done - width * (horizon ** (2 / 3) + 100)
+
+
+def test_it_recommends_no_less_than_its_record_or_says_why() -> None:
+    for name in ("Calibrated", "QuantalResponse"):
+        learner = CommitmentLearner(INSPECTION.principal_view, 2000, seed=1)
+        played(learner, getattr(sc.agents, name)(INSPECTION.agent_view, seed=1), 2000)
+        best, result = learner._record(), learner.result
+        assert best is not None
+        earned = learner._least + learner._width * best[2]
+        assert (
+            learner.expected_utility(result.strategy) >= earned - 1e-9
+            or f"earned {earned:.3g}" in result.why
+            or np.array_equal(result.strategy, best[0])
+        )
+
+
+def test_payoffs_that_change_are_noticed() -> None:
+    game = sc.load_game("textbook-commitment")
+    after = sc.FiniteGame(game.principal_payoffs, game.agent_payoffs[:, ::-1].copy())
+    learner = CommitmentLearner(game.principal_view, 6000, seed=1)
+    played(learner, sc.agents.Calibrated(game.agent_view, seed=1), 3000)
+    late = played(learner, sc.agents.Calibrated(after.agent_view, seed=2), 3000, 100)
+    assert sc.solve(after).value - late < 0.15 * np.ptp(game.principal_payoffs)
 
 
 def test_no_strategy_is_played_below_the_floor() -> None:

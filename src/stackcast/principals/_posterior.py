@@ -6,6 +6,7 @@ between the best answer and j, the odds of the answer j are
 
     (1 − c)·exp(−d_j/s) + c/(1 + d_j/s)        against 1 for the best answer:
 
+(of a lazy one, after a lag: l²/(l + lag) rounds' worth instead of l)
 the exponential is the time that a calibrated agent needs to notice, and the tail is the paper's
 lemma n_j·dist_j ≤ √m·(error). A row of evidence is a strategy, weighted shares of answers and l;
 its log likelihood is Σ_j weight_j·log(odds_j/Σ odds).
@@ -51,10 +52,12 @@ if TYPE_CHECKING:
     #: Strategies, weighted shares of answers, and rounds' worth of knowledge, a row each.
     Evidence = tuple[FloatArray, FloatArray, FloatArray]
 
-#: Latent numbers besides the cells': correlation, weight of ties (or the two spreads), blur.
-_SHARED = 4
+#: Latent numbers besides the cells': lag, correlation, weight of ties (or the two spreads), blur.
+_SHARED = 5
 #: The standard deviation of the log of a: within a factor 2 of its median two times in three.
 _BLUR_SPREAD = 0.7
+#: The standard deviation of the log of the lag, whose median is one round: lazy agents are known.
+_LAG_SPREAD = 2.0
 #: A slice that is not hit in so many halvings is given up: the particle stays.
 _SHRINKS = 60
 
@@ -145,6 +148,7 @@ def _likelihood(
     W: FloatArray,
     S: FloatArray,
     a: float,
+    lag: float,
     evidence: Evidence,
     targets: bool,
     tail: float,
@@ -155,7 +159,7 @@ def _likelihood(
     rows, shares, known = evidence
     total = 0.0
     for b in range(len(known) - 1, -1, -1):
-        z = np.log(_odds(rows[b], W, S, targets, np.sqrt(known[b]) / a, tail, w))
+        z = np.log(_odds(rows[b], W, S, targets, known[b] / (a * np.sqrt(known[b] + lag)), tail, w))
         for j in range(len(w)):
             if shares[b, j] > 0:
                 total += shares[b, j] * (np.log(w[j]) - z)
@@ -186,7 +190,8 @@ def move(
             continue
         _scales(P[i], prior, S)
         a = blur * np.exp(_BLUR_SPREAD * z[n - 1])
-        now = _likelihood(P[i], S, a, evidence, targets, tail, -np.inf, w)
+        lag = np.exp(_LAG_SPREAD * z[n - 5])
+        now = _likelihood(P[i], S, a, lag, evidence, targets, tail, -np.inf, w)
         for _ in range(sweeps):
             for x in range(n):
                 v[x] = rng.standard_normal()
@@ -200,7 +205,8 @@ def move(
                 _payoffs(other, prior, W)
                 _scales(W, prior, S)
                 a = blur * np.exp(_BLUR_SPREAD * other[n - 1])
-                found = _likelihood(W, S, a, evidence, targets, tail, least, w)
+                lag = np.exp(_LAG_SPREAD * other[n - 5])
+                found = _likelihood(W, S, a, lag, evidence, targets, tail, least, w)
                 if found > least:
                     z[:] = other
                     P[i] = W
@@ -334,6 +340,12 @@ class Posterior:
         return a
 
     @property
+    def lag(self) -> FloatArray:
+        """The lag of every particle: l rounds tell the agent as much as l²/(l + lag)."""
+        lag: FloatArray = np.exp(_LAG_SPREAD * self.Z[:, -5])
+        return lag
+
+    @property
     def rows(self) -> list[FloatArray]:
         """Strategies, weighted shares of answers and knowledge, as far as they are filled."""
         return [table[: self.count] for table in self.evidence]
@@ -359,7 +371,8 @@ class Posterior:
 
     def answers(self, C: FloatArray, known: FloatArray) -> FloatArray:
         """Return the probability of every answer, for each particle and each strategy of C."""
-        sharp = np.sqrt(np.broadcast_to(known, len(C)))[None] / self.sharpness[:, None]
+        rounds = np.broadcast_to(known, len(C))[None]
+        sharp = rounds / (np.sqrt(rounds + self.lag[:, None]) * self.sharpness[:, None])
         p: FloatArray = odds_of(np.array(C), self.P, self._prior, sharp, self.tail)
         return p
 

@@ -23,8 +23,20 @@ its payoffs (:mod:`stackcast.principals._posterior`).
    crossed: ρ_j returns to its last safe value and may sink again only after
    2^(crossings)·(cost)/τ_j rounds. An agent that is calibrated strays smoothly and is held by the
    balance; one that sees h is found by a bisection whose retries double.
-4. *Change.* ``patience`` blocks running that cross, or whose answers were improbable, say that the
-   agent is not the one that was learned: older evidence keeps the share ``keep``.
+4. *Memory.* A second posterior is of an agent that answers the average b of all strategies so far
+   (Hedge, follow-the-leader): after L rounds of h its forecast is at b + (h − b)·L/(t + L), known
+   for t + L rounds. Each block multiplies the probability of a kind by mean_i Π_j p_i(j)^f_j, as
+   one answer; the likelier kind asks and holds. Of an averaging agent it is b that keeps the
+   margins: where it lacks ρ_j − dist_j(b), h keeps ρ_j + (t/L)·lack, so that L rounds restore it;
+   utilities are those at the average, for what is gained by leaving it is paid back.
+5. *Change.* ``patience`` blocks running that cross, or whose answers were improbable, say that the
+   agent is not the one that was learned: older evidence keeps a tenth of its weight.
+6. *Record.* A place of n rounds with utilities of variance v has earned at least their mean less
+   2·√(v/w), w = ``evidence``·√(n/10). Once ``patience`` pieces running earned less, the place is
+   held instead for a piece; the next piece is the commitment's again, and while that earns less,
+   the place is held for 2, 4 and then 8 pieces.
+7. *Guarantee.* Once all it earned is T^(2/3) widths less than the maximin strategy guarantees, it
+   plays the maximin strategy until half of that is won back: no agent can make it earn less.
 """
 
 from __future__ import annotations
@@ -48,6 +60,12 @@ if TYPE_CHECKING:
 
     IntArray = npt.NDArray[np.int64]
 
+#: The share of its weight that evidence keeps from before a change.
+_KEEP = 0.1
+#: A kind of agent that is less likely than this (in logs) is not followed any more.
+_GIVEN_UP = -14.0
+#: An averaging agent has to be so much likelier (in logs) to be believed: a lazy one looks alike.
+_ODDS = 3.0
 #: Blocks of strategies that are nearer to one another than this share a row of evidence.
 _NEAR = 0.003
 #: The dead band of the balance: no step while the strays cost between these shares of the target.
@@ -61,12 +79,28 @@ class AgentTraits(NamedTuple):
     ----------
     sharpness : float
         The median a: after l rounds of a strategy, answers are blurred by about a/√l.
+    memory : float
+        The probability that it answers the average of all strategies so far.
     changes : int
         How often older evidence was put aside, because the agent was not the one learned.
+    error : float
+        Σ_j (share of the answer j)·dist_j·√l of the pieces held of late: the calibration error that
+        their answers imply, times √rounds. It stays small for a calibrated agent.
     """
 
     sharpness: float
+    memory: float
     changes: int
+    error: float
+
+    @property
+    def kind(self) -> str:
+        """The kind of agent in a few words."""
+        if self.memory > 0.5:
+            return "answers the average of the past"
+        if self.error > 1 or self.sharpness > 0.7:
+            return "not calibrated"
+        return "changed" if self.changes else "calibrated"
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +125,7 @@ class LearnedCommitment(Recommendation):
     rounds: dict[str, int] = field(default_factory=dict)
     questions: int = 0
     certified: bool = False
-    agent: AgentTraits = field(default_factory=lambda: AgentTraits(math.nan, 0))
+    agent: AgentTraits = field(default_factory=lambda: AgentTraits(math.nan, 0, 0, 0))
 
 
 @dataclass(eq=False, repr=False)
@@ -150,8 +184,8 @@ class CommitmentLearner(Principal):
         The longest step towards a facet, in units of what the agent can have noticed.
     patience : int
         Blocks running that must deny what was learned before older evidence is put aside.
-    keep : float
-        The share of its weight that such evidence keeps.
+    averages : float
+        The prior probability that the agent answers the average of the past.
 
     Examples
     --------
@@ -184,10 +218,16 @@ class CommitmentLearner(Principal):
     growth: float = 0.05
     notice: float = 0.4
     patience: int = 3
-    keep: float = 0.1
+    averages: float = 0.15
 
-    _posterior: Posterior = field(init=False)
-    # The clock: rounds, blocks, questions; the last strategy, known l rounds' worth; shocks.
+    # Of an agent that tracks the strategy, and of one that answers the average of the past.
+    _tracking: Posterior = field(init=False)
+    _averaging: Posterior = field(init=False)
+    _z: int = field(default=0, init=False)
+    _logs: FloatArray = field(init=False)
+    _bar: FloatArray = field(init=False)
+    # The clock: rounds (of an earlier log too), blocks, questions; the last strategy, known l rounds'
+    # worth; shocks.
     _t: int = field(default=0, init=False)
     _tells: int = field(default=0, init=False)
     _asks: int = field(default=0, init=False)
@@ -203,7 +243,6 @@ class CommitmentLearner(Principal):
     _length: int = field(default=0, init=False)
     _heard: IntArray = field(init=False, metadata={"grows": True})
     _why: str = field(default="", init=False)
-    _gain: float = field(default=0.0, init=False)
     _potential: float = field(default=math.nan, init=False)
     # The response held, what it earns, where; the lead of y over j is h·D_j + d0_j.
     _y: int = field(default=-1, init=False)
@@ -218,9 +257,20 @@ class CommitmentLearner(Principal):
     _step: FloatArray = field(init=False)
     _turn: FloatArray = field(init=False)
     _safe: FloatArray = field(init=False)
+    _run: FloatArray = field(init=False)
     _wait: FloatArray = field(init=False)
     _fails: FloatArray = field(init=False)
     _crossed: bool = field(default=False, init=False)
+    _lacks: npt.NDArray[np.bool_] = field(init=False)
+    _error: float = field(default=0.0, init=False)
+    # The record: places, and of each its rounds, its utilities and their squares, summed.
+    _places: FloatArray = field(init=False, metadata={"grows": True})
+    _earned: FloatArray = field(init=False, metadata={"grows": True})
+    # How many pieces running earned less than it, and whether the next one is to tell again.
+    _fell: int = field(default=0, init=False)
+    _probes: bool = field(default=False, init=False)
+    _total: float = field(default=0.0, init=False)
+    _guarded: bool = field(default=False, init=False)
     # The certificate: corners that wait, whether it is complete, how much further in it is tried.
     _corners: FloatArray = field(init=False, metadata={"grows": True})
     _proved: bool = field(default=False, init=False)
@@ -244,20 +294,28 @@ class CommitmentLearner(Principal):
         self._least, self._width = float(ends.min()), float(np.ptp(ends)) or 1.0
         self._U, self._u0 = view.payoffs / self._width, (view.offsets - self._least) / self._width
         bounds, shape = self.agent_payoffs, (2, k) if targets else (m, k)
-        self._posterior = Posterior(
-            self._U, self._u0, self._space, bounds and _checked_bounds(bounds, shape),
-            stream(self.seed, "learner", "prior"), particles=self.particles, rows=self.rows,
-            blur=self.blur, tail=self.tail, lean=self.lean, ties=self.ties,
+        bounds = bounds and _checked_bounds(bounds, shape)
+        self._tracking, self._averaging = (
+            Posterior(
+                self._U, self._u0, self._space, bounds, stream(self.seed, "learner", "prior", z),
+                particles=self.particles, rows=self.rows, blur=self.blur, tail=self.tail,
+                lean=self.lean, ties=self.ties,
+            )
+            for z in (0, 1)
         )  # fmt: skip
+        self._logs = np.log([1 - self.averages, self.averages])
         directions = [s * b for b in self._space.basis.T for s in (1, -1)] or [np.zeros(m)]
         self._middle = np.mean([self._space.argmax(d) for d in directions], axis=0)
         if self._space.kind == "simplex":
             self._middle = np.full(m, 1 / m)
-        self._held = self._middle
+        self._held = self._bar = self._middle
+        self._maximin, self._safe_value = _maximin(self._space, self._U, self._u0)
+        self._places, self._earned = np.zeros((0, m)), np.zeros((0, 3))
+        self._lacks = np.zeros(k, dtype=np.bool_)
         self._heard = np.zeros(0, dtype=np.int64)
         self._corners = np.zeros((0, m))
         self._D, self._d0 = np.zeros((m, k)), np.zeros(k)
-        for name in ("_rho", "_price", "_step", "_turn", "_safe", "_wait", "_fails"):
+        for name in ("_rho", "_price", "_step", "_turn", "_safe", "_run", "_wait", "_fails"):
             setattr(self, name, np.zeros(k))
         self._read_log(*_checked_log(view, self.log))
 
@@ -279,6 +337,15 @@ class CommitmentLearner(Principal):
     def _identity(self) -> dict[str, Any]:
         # What it was told beforehand is in its evidence.
         return {name: value for name, value in super()._identity().items() if name != "log"}
+
+    @property
+    def _kinds(self) -> tuple[Posterior, Posterior]:
+        return self._tracking, self._averaging
+
+    @property
+    def _posterior(self) -> Posterior:
+        """The posterior of the likelier kind of agent."""
+        return self._kinds[self._z]
 
     # ---- what it believes
 
@@ -310,23 +377,43 @@ class CommitmentLearner(Principal):
     def result(self) -> LearnedCommitment:
         """What it would commit to now, and what it can say for it."""
         h, y = (self._held, self._y) if self._y >= 0 else (self._middle, None)
-        value = margin = math.nan
+        value, margin, why = math.nan, math.nan, self._why
+        best = self._record()
+        if self._guarded:
+            h, y = self._maximin, int((self._maximin @ self._U + self._u0).argmin())
+        elif best is not None and (found := self._expected(h)[1]) < best[2]:
+            earned = f"{self._least + self._width * best[2]:.3g}"
+            if self._expected(best[0])[1] > found:
+                h, y = best[:2]
+                why = f"This strategy earned at least {earned} a round when it was held."
+            else:
+                why += (
+                    f" Another strategy earned {earned} a round, but only until the agent knows it."
+                )
         if y is not None:
-            value = float(self.view.utilities(h)[y])
+            value = float((h @ self._U + self._u0)[y])
+        if y is not None:
+            value = self._least + self._width * value
             gaps = np.delete(h @ self._D + self._d0, y)
-            margin = float(gaps.min()) if len(gaps) else math.inf
+            margin = float(gaps.min()) if len(gaps) and y == self._y else math.nan
             if self._proved:
                 margin = float(self.margin or 0)
         potential = self._least + self._width * self._potential
         return LearnedCommitment(
             h, y, value, margin, potential if y is None else max(potential, value),
-            why=self._why, rounds=dict(self._rounds), questions=self._asks, certified=self._proved,
-            agent=AgentTraits(float(np.median(self._posterior.sharpness)), self._changes),
+            why=why, rounds=dict(self._rounds), questions=self._asks, certified=self._proved,
+            agent=self._traits,
         )  # fmt: skip
+
+    @property
+    def _traits(self) -> AgentTraits:
+        a, odds = self._tracking.sharpness, math.exp(min(self._logs[0] - self._logs[1], 500))
+        return AgentTraits(float(np.median(a)), 1 / (1 + odds), self._changes, self._error)
 
     def _expected(self, strategy: npt.ArrayLike) -> tuple[FloatArray, float]:
         C = self.view.space.check("strategy", strategy)[None]
-        p = self._posterior.answers(C, self._known(C) + self._far()).mean(0)[0]
+        known = self._places_after(C, self._far(), self._z)[1]
+        p = self._posterior.answers(C, known).mean(0)[0]
         return p, float(p @ (C[0] @ self._U + self._u0))
 
     # ---- evidence
@@ -364,23 +451,65 @@ class CommitmentLearner(Principal):
         given = np.maximum((seen - slip * n) / (1 - self.misread - slip), 0.0)
         return given * (n / given.sum()) if given.any() else seen
 
+    def _places_after(self, C: FloatArray, L: float, z: int) -> tuple[FloatArray, FloatArray]:
+        """Return where a kind's forecast is after L rounds of each strategy, and how well known."""
+        if not z:
+            return C, self._known(C) + L
+        share = L / max(self._t + L, 1)
+        return self._bar + share * (C - self._bar), np.full(len(C), self._t + L)
+
     def _tell(self, h: FloatArray, f: FloatArray, rounds: int, sweeps: int) -> None:
-        """Add a block to the evidence: a strategy, the late shares of its responses, its rounds."""
-        p = self._posterior
-        before = float(self._known(h[None])[0])
-        known = before + 0.75 * rounds
-        expected = p.answers(h[None], np.array([known]))[:, 0].mean(0)
+        """Add a block to evidence and record: a strategy, its late shares of responses, rounds."""
+        logs, places = self._logs, [self._places_after(h[None], 0.75 * rounds, z) for z in (0, 1)]
+        weight = self.evidence * math.sqrt(max(places[0][1][0], 2 * self._ask) / 10)
+        likely, expected = logs.copy(), np.zeros(len(f))
+        followed = [z for z in (0, 1) if logs[z] - logs.max() > _GIVEN_UP]
+        for z in followed:
+            p = self._kinds[z].answers(*places[z])[:, 0]
+            expected += math.exp(logs[z] - np.logaddexp(*logs)) * p.mean(0)
+            likely[z] += math.log(np.exp(np.log(np.maximum(p, 1e-12)) @ f).mean())
+        self._logs = likely - likely.max()
         # Improbable: e^3 times less likely than the posterior expects its answers to be.
-        surprise = (expected - f) @ np.log(np.maximum(expected, 1e-12))
-        self._odd = bool(surprise > 3.0)
-        weight = self.evidence * math.sqrt(max(known, 2 * self._ask) / 10)
-        near = p.count > 0 and np.abs(p.rows[0][-1] - h).max() <= _NEAR
-        p.add(h, weight * f, known, merge=bool(near))
+        self._odd = bool((expected - f) @ np.log(np.maximum(expected, 1e-12)) > 3.0)
+        if self._z != (self._logs[1] - self._logs[0] > (0.0 if self._z else _ODDS)):
+            self._z, self._y, self._v = 1 - self._z, -1, -1.0
+        utilities = h @ self._U + self._u0
+        self._note(h, np.array([1.0, f @ utilities, f @ utilities**2]) * (rounds - rounds // 2))
+        self._last, self._l = h, float(self._known(h[None])[0]) + rounds
+        self._bar = self._places_after(h[None], rounds, 1)[0][0]
         self._tells += 1
         self._t += rounds
-        self._last, self._l = h, before + rounds
-        if sweeps:
-            p.refit(sweeps, self._stream("fit"))
+        for z, kind in enumerate(self._kinds):
+            place, known = places[z][0][0], float(places[z][1][0])
+            near = kind.count > 0 and np.abs(kind.rows[0][-1] - place).max() <= _NEAR
+            kind.add(place, weight * f, known, merge=bool(near and not z))
+            if sweeps and z in followed:
+                kind.refit(sweeps, self._stream("fit", z))
+
+    def _note(self, h: FloatArray, earned: FloatArray) -> None:
+        """Add rounds, their utilities and the squares of these to the record of a place."""
+        near = np.abs(self._places - h).max(1) <= _NEAR
+        if not near.any():
+            if len(self._places) == self.rows:
+                least = int(self._earned[:, 0].argmin())
+                self._places = np.delete(self._places, least, 0)
+                self._earned = np.delete(self._earned, least, 0)
+            self._places = np.vstack([self._places, h])
+            self._earned = np.vstack([self._earned, np.zeros(3)])
+        i = int(near.argmax()) if near.any() else -1
+        self._earned[i] += earned
+
+    def _record(self) -> tuple[FloatArray, int, float] | None:
+        """Return the place that has certainly earned most, its response, and what it earned."""
+        if self._z or self._proved or not len(self._places):
+            return None
+        n, total, squares = self._earned.T
+        mean = total / n
+        variance = (np.maximum(squares - n * mean**2, 0) + 0.25) / (n + 1)
+        least = mean - 2 * np.sqrt(variance / (self.evidence * np.sqrt(n / 10)))
+        i = int(least.argmax())
+        u = self._places[i] @ self._U + self._u0
+        return self._places[i], int(np.abs(u - mean[i]).argmin()), float(least[i])
 
     def _read_log(self, strategies: FloatArray, responses: IntArray) -> None:
         """Take the blocks of an earlier log as evidence, then fit once."""
@@ -395,25 +524,29 @@ class CommitmentLearner(Principal):
             blocks = np.split(responses, edges)
             for h, heard in zip(strategies[np.r_[0, edges]], blocks, strict=True):
                 self._tell(h, self._late(heard), len(heard), 0)
-        self._posterior.refit(10 * self.sweeps, self._stream("fit"))
+        for z, kind in enumerate(self._kinds):
+            kind.refit(10 * self.sweeps, self._stream("fit", z))
 
     def _doubt(self, denied: bool) -> None:
         """Put older evidence aside once enough blocks running have denied what was learned."""
         self._shocks = self._shocks + 1 if denied else 0
         if self._shocks >= self.patience:
-            p = self._posterior
-            p.rows[1][: max(p.count - self.patience, 0)] *= self.keep
+            for kind in self._kinds:
+                kind.rows[1][: max(kind.count - self.patience, 0)] *= _KEEP
+            self._logs = _KEEP * self._logs + np.log([1 - self.averages, self.averages])
+            self._z = int(self._z and self._logs[1] > self._logs[0])
+            self._earned = self._earned * _KEEP
+            self._fell = 0
             self._shocks, self._changes, self._y, self._v = 0, self._changes + 1, -1, -1.0
 
-    def _stream(self, purpose: str) -> np.random.Generator:
+    def _stream(self, purpose: str, z: int) -> np.random.Generator:
         """Return a random stream that depends on the length of the log alone."""
-        return stream(self.seed, "learner", purpose, self._tells)
+        return stream(self.seed, "learner", purpose, self._tells, z)
 
     # ---- blocks
 
     def _decide(self) -> None:
         """Choose the next block: the worthiest question, or a piece of the commitment."""
-        q, worth, V, y = self._choose()
         self._heard = np.zeros(0, dtype=np.int64)
         if self._certifies():
             self._phase, self._h = "certify", _frozen(self._corners[0])
@@ -422,24 +555,60 @@ class CommitmentLearner(Principal):
                 f"If the response is the same here too, a margin of {self.margin:g} is proved."
             )
             return
+        lost, most = -self._total, self.horizon ** (2 / 3)
+        self._guarded = lost > (most / 2 if self._guarded else most)
+        self._phase, self._length = "commit", self._piece
+        if self._guarded:
+            self._h = _frozen(self._maximin)
+            self._why = (
+                "The agent answers in no way that could be learned: this strategy guarantees "
+                f"{self._least + self._width * self._safe_value:.3g} whatever the response."
+            )
+            return
+        q, L, worth, V, y, gain = self._choose(self._z)
+        if self._z and worth <= 0 and self._logs[0] > _GIVEN_UP:  # is it an average, in fact?
+            other = self._choose(0)
+            L = int(min(max(self._ask, self._piece), self._left))
+            place, known = self._places_after(other[0][None], L, 1)
+            u = (self._averaging.answers(place, known) @ (place[0] @ self._U + self._u0)).mean()
+            odds = math.exp(self._logs[0] - self._logs[1])
+            if odds * other[2] > L * (V - u):
+                q, _, worth, _, _, gain = other
         if worth > 0:
             self._asks += 1
-            self._phase, self._h, self._length = "explore", _frozen(q), self._ask
-            gain = self._gain * self._width
+            self._phase, self._h, self._length = "explore", _frozen(q), L
             self._why = (
                 "The response here shows whether a better commitment exists: about "
-                f"{gain:.3g} a round may be gained."
+                f"{gain * self._width:.3g} a round may be gained."
             )
             return
         # Another response is taken up without asking if it promises ten times the width in all.
         if self._y < 0 or (y != self._y and (V - self._v) * self._left > 10):
             self._start(y)
-        self._phase, self._h = "commit", _frozen(self._held)
-        self._length = int(max(2.5 * self._ask, self.growth * self._t))
+        elif self._z:
+            self._program()
+        best = self._record()
+        if best and self._fell >= self.patience and not (self._probes or self._shocks):
+            self._h = _frozen(best[0])
+            self._length *= 2 ** min(self._fell - self.patience, 3)
+            self._probes, self._y, self._v = True, -1, -1.0  # then facets as they are known now
+            self._why = (
+                f"It earned at least {self._least + self._width * best[2]:.3g} a round when it was "
+                "held, and the last commitment less."
+            )
+            return
+        self._h, self._probes = _frozen(self._held), False
+        name = self.view.agent_actions[self._y]
         self._why = (
-            f"The best commitment found: {self.view.agent_actions[self._y]!r} is expected, "
-            "and no question is worth asking."
+            f"The best commitment found: {name!r} is expected, and no question is worth asking."
         )
+        if self._z:
+            self._why += " The agent answers the average of the past: first earnings say little."
+
+    @property
+    def _piece(self) -> int:
+        """The length of a piece of the commitment."""
+        return int(max(2.5 * self._ask, self.growth * self._t))
 
     def _next_look(self) -> int:
         return self._next_look_after(len(self._heard))
@@ -453,19 +622,27 @@ class CommitmentLearner(Principal):
             at += max(chunk, at) if at < 5 * chunk else at // 4
         return min(at, self._length)
 
+    @property
+    def _here(self) -> FloatArray:
+        """What the answers respond to: the commitment, or the average."""
+        return self._bar if self._z else self._held
+
     def _target_costs(self) -> tuple[FloatArray, FloatArray]:
         """Return the cost of every other answer, and the stray cost aimed at."""
-        u = self._held @ self._U + self._u0
-        cost = np.maximum(u[self._y] - u, 0)
+        u = self._here @ self._U + self._u0
+        cost = np.where(self._lacks, 0, np.maximum(u[self._y] - u, 0))
         t = max(self._t, 1)
         tau = self.target * np.sqrt(np.maximum(self._price, 0.1) * np.maximum(cost, 1e-3))
         return cost, tau * t ** (-1 / 3)
 
     def _enough(self) -> bool:
         """Tell whether a piece of the commitment need not be played to its end."""
+        if self._y < 0 or self._h is None or not np.array_equal(self._h, self._held):
+            return False
         r, (cost, tau) = self._heard, self._target_costs()
         leap = self._last is None or np.abs(self._last - self._held).max() > 0.05
-        if len(r) < 20 + self._ask * leap:  # the agent has to notice a leap
+        lag = float(np.median(self._posterior.lag))
+        if len(r) < 20 + (self._ask + 2 * lag) * leap:  # the agent has to notice a leap
             return False
         late = self._counts(r[len(r) // 3 :])
         strays = self._counts(r[-10:])[cost > 0].sum() > 5
@@ -474,14 +651,17 @@ class CommitmentLearner(Principal):
     def _finish(self) -> None:
         """Learn from a whole block."""
         assert self._h is not None
-        h, heard, held = self._h, self._heard, self._phase == "commit"
+        h, heard = self._h, self._heard
+        held = self._phase == "commit" and self._y >= 0 and np.array_equal(h, self._held)
         judged = self._judge(heard) if held else None
         self._h, self._heard = None, heard[:0]
+        utilities = h @ self._U + self._u0
+        self._total += float(self._counts(heard) @ utilities) - len(heard) * self._safe_value
         self._tell(h, self._late(heard), len(heard), self.sweeps)
         if self._phase == "certify":
             self._certified(heard)
             return
-        if judged is None:
+        if judged is None or self._y < 0:
             self._doubt(self._odd)
             return
         self._move(*judged, len(heard))
@@ -492,18 +672,23 @@ class CommitmentLearner(Principal):
 
     # ---- questions
 
-    def _choose(self) -> tuple[FloatArray, float, float, int]:
-        """Return the worthiest question, its worth, the best expected utility, and its response."""
-        p, left = self._posterior, self._left
-        a, far, L = p.sharpness, self._far(), min(self._ask, left)
-        order = self._stream("ask").permutation(len(a))[: len(a) // 3]
+    def _choose(self, z: int) -> tuple[FloatArray, int, float, float, int, float]:
+        """Return the worthiest question, rounds, worth; the best value, its response; the gain."""
+        p, left, far = self._kinds[z], self._left, self._far()
+        a = p.sharpness
+        order = self._stream("ask", z).permutation(len(a))[: len(a) // 3]
         found = [p.best(int(i), f * a[i] / math.sqrt(far)) for i in order for f in (2, 8)]
         own = [] if self._last is None else [self._last]
-        inside = [self._inside(h) for h in found if h is not None]
-        C = np.array([*inside, self._middle, *own])
-        UC, known = C @ self._U + self._u0, self._known(C)
-        odds = p.answers(C, known + far)
-        u = (odds * UC).sum(2)
+        C = np.array([*(self._inside(h) for h in found if h is not None), self._middle, *own])
+
+        def answers(L: float) -> tuple[FloatArray, FloatArray]:
+            """Return odds after L rounds, and what they earn (of an average, at the average)."""
+            place, known = self._places_after(C, L, z)
+            odds = p.answers(place, known)
+            return odds, (odds * (place @ self._U + self._u0)).sum(2)
+
+        parts = [answers(left * x / 8) for x in (1, 3, 5, 7)] if z else [answers(far)]
+        odds, u = (np.mean(part, axis=0) for part in zip(*parts, strict=True))
         b, V = int(u.mean(0).argmax()), float(u.mean(0).max())
         response = int(odds[:, b].mean(0).argmax())
         self._potential = max(V, float(u.max(1).mean()))
@@ -511,16 +696,23 @@ class CommitmentLearner(Principal):
             least = np.full(len(a), self._v)
             if (self._price > 1e-9).any():
                 here = odds.mean(0).argmax(1) == self._y
-                least = np.maximum(least, np.where(here, u, -1).max(1))
+                alone = odds[:, :, self._y] * (C @ self._U + self._u0)[:, self._y]
+                least = np.maximum(least, np.where(here, alone, -1).max(1))
             u = np.maximum(u, least[:, None])
             V = max(V, float(u.mean(0).max()))
-        odds = p.answers(C, known + L)
-        now = (odds * UC).sum(2).mean(0)
-        gain = np.array([(odds[:, q].T @ u).max(1).sum() / len(a) - V for q in range(len(C))])
-        worth = self.belief * max(left - L, 0) * gain - L * (V - now)
-        q = int(worth.argmax())
-        self._gain = float(gain[q])
-        return C[q], float(worth[q]), V, response
+        best: tuple[FloatArray, int, float, float, int, float] | None = None
+        # An average moves slowly, and a lazy agent notices late.
+        late = self._t / 4 if z else min(self._t / 4, 4 * float(np.median(p.lag)))
+        for rounds in (self._ask, int(late)) if late > 2 * self._ask else (self._ask,):
+            L = int(min(max(rounds, self._ask), left))
+            odds, now = answers(L)
+            gain = np.einsum("sqy,sc->qyc", odds, u).max(2).sum(1) / len(a) - V
+            worth = self.belief * max(left - L, 0) * gain - L * (V - now.mean(0))
+            q = int(worth.argmax())
+            if best is None or worth[q] > best[2]:
+                best = C[q], L, float(worth[q]), V, response, float(gain[q])
+        assert best is not None
+        return best
 
     # ---- the commitment
 
@@ -530,15 +722,13 @@ class CommitmentLearner(Principal):
         self._D, self._d0 = D.mean(0), d0.mean(0)
         lengths = np.maximum(np.linalg.norm(self._space.basis.T @ self._D, axis=0), 1e-9)
         self._D, self._d0 = self._D / lengths, self._d0 / lengths
-        each = np.maximum(
-            np.linalg.norm(np.einsum("xd,sxk->sdk", self._space.basis, D), axis=1), 1e-9
-        )
         base, k = self.target * max(self._t, 100) ** (-1 / 3), len(self._u0)
-        self._y, self._rho = y, np.full(k, base)
+        self._y, self._rho, self._proved = y, np.full(k, base), False
         self._program()
-        sd = ((np.einsum("x,sxk->sk", self._held, D) + d0) / each).std(0)
+        each = np.linalg.norm(np.einsum("xd,sxk->sdk", self._space.basis, D), axis=1)
+        sd = ((np.einsum("x,sxk->sk", self._held, D) + d0) / np.maximum(each, 1e-9)).std(0)
         self._rho, self._step = base + np.minimum(sd, 0.1), np.clip(sd, base * 0.3, 0.05)
-        self._turn, self._wait, self._fails = (np.zeros(k) for _ in range(3))
+        self._turn, self._wait, self._fails, self._run = (np.zeros(k) for _ in range(4))
         self._safe = np.full(k, -np.inf)
         self._crossed = False
         self._program()
@@ -549,24 +739,32 @@ class CommitmentLearner(Principal):
 
         space, k = self._space, len(self._u0)
         others = np.arange(k) != self._y
-        for i in range(80):
+        lack = np.zeros(k)
+        if self._z:  # the average has to come back to its margins within the piece
+            lack = self._rho - self._bar @ self._D - self._d0
+            lack = np.where((lack > 0.1 * np.abs(self._rho)) & others, lack, 0.0)
+        self._lacks, lack = lack > 0, lack * self._t / self._piece
+        for i in range(100):
             r = linprog(
                 -self._U[:, self._y],
                 A_ub=np.vstack([-self._D[:, others].T, space.inequality_rows]),
-                b_ub=np.r_[(self._d0 - self._rho)[others], space.inequality_bounds],
+                b_ub=np.r_[(self._d0 - self._rho - lack)[others], space.inequality_bounds],
                 A_eq=space.equality_rows, b_eq=space.equality_bounds, bounds=(None, None),
             )  # fmt: skip
             if r.status == 0:
                 break
             # Margins that do not fit shrink, and in the end the facets give way.
-            self._rho = self._rho * 0.8 if i < 10 else self._rho - 0.02 * 1.3 ** (i - 10)
+            if lack.any():
+                lack = lack * 0.8 if i < 20 else 0 * lack
+            else:
+                self._rho = self._rho * 0.8 if i < 30 else self._rho - 0.02 * 1.3 ** (i - 30)
         self._price = np.zeros(k)
         if r.x is not None:
             self._held = self._inside(r.x)
             self._price[others] = -r.ineqlin.marginals[: k - 1]
 
     def _judge(self, heard: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, int]:
-        """Return shares of answers, what strays cost over what is aimed at, and who was crossed."""
+        """Return shares of answers, their costs, the costs aimed at, and who was crossed."""
         cost, tau = self._target_costs()
         late = heard[len(heard) // 3 :]
         share = ends = self._counts(late) / len(late)
@@ -581,26 +779,34 @@ class CommitmentLearner(Principal):
         """Move the margins by what strays cost in a piece; ``over`` is the facet crossed, or −1."""
         t, others = self._t, np.arange(len(cost)) != self._y
         x, crossed, lost = share * cost / tau, over >= 0, np.arange(len(cost)) == over
+        gaps = self._here @ self._D + self._d0
+        rho = np.maximum(self._rho, gaps) if self._z else self._rho  # the margins that were tried
+        strays = float(share[others] @ np.maximum(gaps, 0)[others])
+        self._error += 0.2 * (strays * math.sqrt(self._l) - self._error)
         up = ((x > _HIGH) | lost) & others
         down = (x < _LOW) & (self._price > 1e-9) & (t >= self._wait) & others & (not crossed)
         turn, descended = np.where(up, 1.0, np.where(down, -1.0, 0.0)), self._turn < 0
         step = np.where((turn == self._turn) & (turn != 0), self._step * 1.4, self._step)
         step = np.where(turn * self._turn < 0, self._step / 2, step)
         self._step = np.clip(step, 0.1 * self.target * t ** (-1 / 3), self.target * t ** (-1 / 3))
-        back = lost & descended & (self._safe > self._rho)
+        back = lost & descended & (self._safe > rho)
         self._fails = np.where(back, self._fails + 1, self._fails - (descended & ~up))
         self._fails = np.maximum(self._fails, 0)
         penalty = 2.0 ** np.minimum(self._fails, 12) * share * cost * played / tau
         self._wait = np.where(lost, t + penalty, np.where(up, 0.0, self._wait))
-        self._safe = np.where(~up & (x < 1), self._rho, self._safe)
+        self._safe = np.where(~up & (x < 1), rho, self._safe)
         a = float(np.median(self._posterior.sharpness))
-        closer = np.minimum(0.6 * self._step, self.notice * a / math.sqrt(max(self._l, 1)))
-        moved = self._rho + np.where(turn > 0, self._step, closer) * turn
+        noticed = self.notice * a / math.sqrt(max(t if self._z else self._l, 1))
+        self._run = np.where((turn < 0) & (self._turn < 0), self._run + 1, 0 * self._run)
+        closer = np.minimum(0.6 * self._step, noticed * 1.1**self._run)
+        moved = np.where(turn > 0, rho + self._step, self._rho + closer * turn)
         self._rho = np.where(back, self._safe, moved)
         self._turn = np.where(turn != 0, turn, self._turn)
         if not crossed or self._crossed:  # one crossing does not say what the response earns
-            self._v = float((self._held @ self._U + self._u0) @ share)
+            self._v = float((self._here @ self._U + self._u0) @ share)
         self._crossed = crossed
+        best = self._record()
+        self._fell = self._fell + 1 if best is not None and self._v < best[2] else 0
 
     # ---- the certificate
 
@@ -672,6 +878,26 @@ def corners(strategy: FloatArray, radius: float, space: StrategySpace, y: int) -
         reach = np.where(over > room, room / over, 1.0).min(axis=1, initial=1.0)
     drawn: FloatArray = strategy + reach[:, None] * (points - strategy)
     return drawn
+
+
+def _maximin(space: StrategySpace, U: FloatArray, u0: FloatArray) -> tuple[FloatArray, float]:
+    """Return the strategy that earns most whatever the response, and what it guarantees."""
+    from scipy.optimize import linprog
+
+    m, k = U.shape
+    rows = np.block(
+        [
+            [-U.T, np.ones((k, 1))],
+            [space.inequality_rows, np.zeros((len(space.inequality_rows), 1))],
+        ]
+    )
+    r = linprog(
+        np.r_[np.zeros(m), -1.0], A_ub=rows, b_ub=np.r_[u0, space.inequality_bounds],
+        A_eq=np.c_[space.equality_rows, np.zeros(len(space.equality_rows))],
+        b_eq=space.equality_bounds, bounds=(None, None),
+    )  # fmt: skip
+    h: FloatArray = r.x[:m]
+    return h, float((h @ U + u0).min())
 
 
 def _frozen(h: FloatArray) -> FloatArray:
