@@ -110,7 +110,7 @@ def tables() -> dict[str, Callable[[], Table]]:
         "long": lambda: Table(
             "The catalogue, a million rounds", BOTH, (1_000_000,), CATALOGUE, seeds=1
         ),
-        "families": lambda: Table("Families", BOTH, (10_000,), families((2, 3, 5, 8), 5)),
+        "families": lambda: Table("Families", BOTH, (10_000,), families((3, 5), 2)),
         "families-long": lambda: Table(
             "Families, long", BOTH, (100_000, 1_000_000), families((2, 3, 5, 8), 2), seeds=1
         ),
@@ -140,9 +140,9 @@ def tables() -> dict[str, Callable[[], Table]]:
         ),
         "sensitivity": lambda: Table(
             "Regret over regret as it is, when a constant is halved or doubled: three games, "
-            "10,000 rounds, betting agent, and BestResponse",
-            ("betting", "BestResponse"),
-            (10_000,),
+            "3,000 rounds, betting agent",
+            ("betting",),
+            (3_000,),
             FIVE[:3],
             (),
             seeds=1,
@@ -401,6 +401,16 @@ def summary(table: Table, spec: str) -> list[dict[str, Any]]:
                     "worst play": max((max(r), n) for n, r in games),
                     "plays": sum(len(r) for _, r in games),
                     "failed": sum("error" in r for _, plays in found for r in plays),
+                    "fell": float(
+                        np.mean(
+                            [
+                                r["last tenth"] > r["best earlier tenth"] + 0.01
+                                for _, plays in found
+                                for r in plays
+                                if "regret" in r
+                            ]
+                        )
+                    ),
                 }
                 best = [
                     [
@@ -408,7 +418,8 @@ def summary(table: Table, spec: str) -> list[dict[str, Any]]:
                             [
                                 told[k]["regret"]
                                 for s in range(table.seeds)
-                                if (k := key_of(rival, against, rounds, n, s)) in told
+                                if key_of(spec, against, rounds, n, s) in own
+                                and (k := key_of(rival, against, rounds, n, s)) in told
                             ]
                             or [np.nan]
                         )
@@ -506,17 +517,21 @@ def text(title: str, rows: list[dict[str, Any]]) -> str:
     lines = [
         f"### {title}",
         "",
-        "| agent | rounds | games | plays | regret | told | ratio | worst play |",
-        "|---|---|---|---|---|---|---|---|",
+        "| agent | rounds | games | plays | regret | told | ratio | worst play | most over told | "
+        "fell |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         told, ratio = (
             f"{row[k]:.{d}f}" if k in row else "–" for k, d in (("told", 4), ("ratio", 2))
         )
-        worst, where = row["worst play"]
+        worst, most = (
+            f"{row[k][0]:.3f} ({row[k][1]})" if k in row else "–"
+            for k in ("worst play", "worst excess")
+        )
         lines.append(
             f"| {row['agent']} | {row['rounds']:,} | {row['games']} | {row['plays']} | "
-            f"{row['regret']:.4f} | {told} | {ratio} | {worst:.3f} ({where}) |"
+            f"{row['regret']:.4f} | {told} | {ratio} | {worst} | {most} | {row['fell']:.0%} |"
         )
     return "\n".join(lines)
 

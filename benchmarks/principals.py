@@ -4,9 +4,9 @@
     python -m benchmarks.principals rounds --games 20 --sizes 2 3 5 --compared 2
 
 The first writes all five tables and the figure to ``docs/reference/earlier-learners.md``; the
-second runs one of searches, rounds, agents and horizons, in the size that is asked for. All seeds are
-fixed; games are those of the seeds 0, 1, 2, … with a regularity η ≥ 0.02. As many games as there
-are cores are played at once; only the seconds depend on it.
+second runs one of searches, rounds, agents and horizons, in the size that is asked for. All seeds
+are fixed; games are those of the seeds 0, 1, 2, … with a regularity η ≥ 0.02. As many games as
+there are cores are played at once; only the seconds depend on it.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def test_the_odds_are_those_of_the_definition(game: Any) -> None:
             best = int(u.argmax())
             lengths = np.linalg.norm(space.basis.T @ (W - W[:, [best]]), axis=0)
             lengths[best] = 1.0
-            r = (u[best] - u) / lengths * np.sqrt(50.0) / p.sharpness[i]
+            r = (u[best] - u) / lengths * 50 / np.sqrt(50 + p.lag[i]) / p.sharpness[i]
             odds = np.where(np.arange(len(u)) == best, 1.0, 0.9 * np.exp(-r) + 0.1 / (1 + r))
             np.testing.assert_allclose(shares, odds / odds.sum(), rtol=1e-9)
 

@@ -3,14 +3,15 @@
 Known are the principal's payoffs U (scaled to [0, 1] here) and about how many rounds T there are.
 Each round the principal commits to h and sees the answer. The agent may see h, forecast it, or be
 slow: after l rounds' worth of knowledge of h its answers are blurred by a/√l, and a is learned with
-its payoffs (:mod:`stackcast.principals._posterior`).
+its payoffs, and so is a lag: a lazy agent knows l²/(l + lag) instead of l
+(:mod:`stackcast.principals._posterior`).
 
 1. *Evidence.* After l′ rounds at h′ the agent knows of h as much as 1/(1/l′ + |h − h′|²/a²) rounds,
    and one more with every round. The second half of a block, with answers in shares f, is a row of
    evidence of weight ``evidence``·√(l/10): blocks, not rounds, are independent.
 2. *Question.* Candidates q are the particles' own best commitments with a margin. u_i(q) is the
-   expected utility under particle i, not below what the held response can earn under it, and V the
-   best mean. Asking q for L rounds is worth
+   expected utility under particle i, not below what the held response itself can earn under it, and
+   V the best mean. Asking q for L rounds is worth
        belief·(T − t − L)·[Σ_y max_q′ mean_i p_i(y|q)·u_i(q′) − V] − L·[V − mean_i u_i(q)],
    and the worthiest question is asked if that is positive.
 3. *Hold.* The response y is held at h = argmax U(h, y) at the distance ρ_j or more from the facet
@@ -18,11 +19,12 @@ its payoffs (:mod:`stackcast.principals._posterior`).
    share,
        x_j = s_j·c_j/τ_j,    τ_j = target·√(λ_j·c_j)·t^(−1/3):
    ρ_j rises when x_j > 1.3 and sinks when x_j < 0.7, by steps that grow while they agree and halve
-   when they turn, and never by more than notice·a/√l towards a facet: before the agent can have
-   noticed the last step, no strays are no evidence. Where most late answers stray, a facet was
-   crossed: ρ_j returns to its last safe value and may sink again only after
-   2^(crossings)·(cost)/τ_j rounds. An agent that is calibrated strays smoothly and is held by the
-   balance; one that sees h is found by a bisection whose retries double.
+   when they turn, and towards a facet never by more than notice·a/√l, a tenth more with every
+   descent running: before the agent can have noticed the last step, no strays are no evidence.
+   Where most late answers stray, a facet was crossed: ρ_j returns to its last safe value and may
+   sink again only after 2^(crossings)·(cost)/τ_j rounds. An agent that is calibrated strays
+   smoothly and is held by the balance; one that sees h is found by a bisection, its retries
+   doubled.
 4. *Memory.* A second posterior is of an agent that answers the average b of all strategies so far
    (Hedge, follow-the-leader): after L rounds of h its forecast is at b + (h − b)·L/(t + L), known
    for t + L rounds. Each block multiplies the probability of a kind by mean_i Π_j p_i(j)^f_j, as
@@ -226,8 +228,8 @@ class CommitmentLearner(Principal):
     _z: int = field(default=0, init=False)
     _logs: FloatArray = field(init=False)
     _bar: FloatArray = field(init=False)
-    # The clock: rounds (of an earlier log too), blocks, questions; the last strategy, known l rounds'
-    # worth; shocks.
+    # The clock: rounds (of an earlier log too), blocks, questions; the last strategy, known l
+    # rounds' worth; shocks.
     _t: int = field(default=0, init=False)
     _tells: int = field(default=0, init=False)
     _asks: int = field(default=0, init=False)
