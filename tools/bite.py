@@ -147,6 +147,20 @@ BREAKS = [
         "principals/test_learner.py::test_the_posterior_concentrates_on_an_exact_agent",
     ),
     Break(
+        "learner: the maximin strategy never played",
+        "principals/learner.py",
+        "self._guarded = lost > (most / 2 if self._guarded else most)",
+        "self._guarded = False",
+        "principals/test_learner.py::test_no_agent_makes_it_earn_less_than_maximin_less_the_budget",
+    ),
+    Break(
+        "learner: an average that moves like the strategy",
+        "principals/learner.py",
+        "share = L / max(self._t + L, 1)",
+        "share = 1.0",
+        "principals/test_learner.py::test_the_agent_that_averages_is_recognised_and_held",
+    ),
+    Break(
         "learner: corners of a smaller ball",
         "principals/learner.py",
         "math.sqrt((m - 1) / m))",

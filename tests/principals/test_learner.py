@@ -192,6 +192,7 @@ def test_what_it_believes_adds_up() -> None:
     assert learner.result.why
 
 
+@pytest.mark.slow
 def test_the_agent_that_averages_is_recognised_and_held() -> None:
     """Where tracking loses nearly all (V* is 0.5), the average keeps the margins."""
     game = sc.load_game("milking")
@@ -202,6 +203,7 @@ def test_the_agent_that_averages_is_recognised_and_held() -> None:
     assert late > sc.solve(game).value - 0.06
 
 
+@pytest.mark.slow
 def test_it_says_what_kind_of_agent_it_faces() -> None:
     for name, expected in (("Calibrated", "calibrated"), ("QuantalResponse", "not calibrated")):
         learner = CommitmentLearner(INSPECTION.principal_view, 3000, seed=1)

@@ -284,6 +284,13 @@ class CommitmentLearner(Principal):
         whole_number("horizon", self.horizon, at_least=1)
         if real_number("misread", self.misread, at_least=0) >= 0.5:
             raise InputError("misread", "a share below 0.5", f"{self.misread:g}")
+        for name in ("particles", "sweeps", "rows", "question", "patience"):
+            whole_number(name, getattr(self, name), at_least=4 if name == "rows" else 1)
+        for name in ("blur", "evidence", "ties", "belief", "target", "growth", "notice"):
+            real_number(name, getattr(self, name), above=0)
+        for name in ("tail", "averages"):
+            if real_number(name, getattr(self, name), above=0) >= 1:
+                raise InputError(name, "a share below 1", f"{getattr(self, name):g}")
         if not np.isfinite(view.payoffs).all():
             raise InputError("view", "payoffs that are finite numbers", "NaN or infinity")
         if self.margin is not None and real_number("margin", self.margin, above=0) >= 2**0.5:
@@ -898,6 +905,7 @@ def _maximin(space: StrategySpace, U: FloatArray, u0: FloatArray) -> tuple[Float
         A_eq=np.c_[space.equality_rows, np.zeros(len(space.equality_rows))],
         b_eq=space.equality_bounds, bounds=(None, None),
     )  # fmt: skip
+    assert r.x is not None
     h: FloatArray = r.x[:m]
     return h, float((h @ U + u0).min())
 
