@@ -161,3 +161,21 @@ def test_the_command_line_takes_horizons(tmp_path: Path) -> None:
     for wrong in ("400", "100,100", "100,x", "0,5", ""):
         refused = CliRunner().invoke(app, ["sweep", str(spec), "--horizons", wrong, *out])
         assert isinstance(refused.exception, sc.InputError), wrong
+
+
+def test_a_theory_is_overridden_entry_by_entry() -> None:
+    theory = {"robustness": 0.03, "samples": 5, "checking": {"approximation": 0.2}}
+    spec = Specification.of(table({"name": "ExploreThenCommit", "settings": {"theory": theory}}))
+    game, player = spec.games[0], spec.principals[0]
+    made = player.build(game, 5_000, 0)._theory
+    usual = sc.principals.hand_set(*game.shape, 5_000)
+    assert (made.robustness, made.samples, made.checking.approximation) == (0.03, 5, 0.2)
+    assert made.checking.conservatism == usual.checking.conservatism
+    assert made.epochs == usual.epochs
+    for wrong, sentence in (
+        ({"robust": 1}, "theory, robust: expected one of actions"),
+        ({"epochs": 0}, "epochs"),
+        ({"checking": {"x": 1}}, "theory, checking, x: expected one of approximation"),
+    ):
+        with pytest.raises(sc.InputError, match=sentence):
+            Specification.of(table({"name": "ExploreThenCommit", "settings": {"theory": wrong}}))

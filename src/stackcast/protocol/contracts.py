@@ -21,7 +21,7 @@ import importlib.util
 import inspect
 import sys
 from abc import ABC, abstractmethod
-from dataclasses import KW_ONLY, Field, dataclass, fields
+from dataclasses import KW_ONLY, Field, dataclass, fields, is_dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -512,7 +512,8 @@ def build(
     seed : int
         The seed of its draws.
     settings : table, optional
-        The parameters of its class, as a file can hold them.
+        The parameters of its class, as a file can hold them. Of an object, such as the theory of
+        ``ExploreThenCommit``, a table overrides entries of the one that suits the horizon.
 
     Examples
     --------
@@ -542,6 +543,10 @@ def build(
     offered = {"view": view, "game": game, "horizon": horizon, "seed": seed}
     if horizon is not None:
         offered |= made.suited(view, whole_number("horizon", horizon, at_least=1))
+    for setting, value in chosen.items():
+        usual = offered.get(setting)
+        if isinstance(value, dict) and is_dataclass(usual):
+            chosen[setting] = _overridden(f"settings of {name}, {setting}", usual, value)
     given = {key: value for key, value in offered.items() if key in takes} | chosen
     for parameter in takes.values():
         missing = parameter.name not in given or given[parameter.name] is None
@@ -551,6 +556,21 @@ def build(
         return made(**given)
     except TypeError as error:
         raise InputError(f"settings of {name}", "values of their types", str(error)) from None
+
+
+def _overridden(where: str, usual: Any, table: Mapping[str, Any]) -> Any:
+    """Return a dataclass with the entries of a table in place of its own."""
+    known = [f.name for f in fields(usual)]
+    changed = {}
+    for name, value in table.items():
+        if name not in known:
+            raise InputError(
+                f"{where}, {name}", "one of " + ", ".join(known), "a name of that kind"
+            )
+        own = getattr(usual, name)
+        nested = isinstance(value, dict) and is_dataclass(own)
+        changed[name] = _overridden(f"{where}, {name}", own, value) if nested else value
+    return replace(usual, **changed)
 
 
 _KINDS = {
