@@ -1,8 +1,8 @@
-"""Campaigns of many tells: what one more ask and one more tell cost, in and out of a program.
+"""Campaigns that grow: what one more ask and tell cost after 100 to 50,000 tells.
 
-Each call opens the file, does its verb and closes it, as the command line does. *In a program* is
-the time of that, when everything is imported and compiled, in campaigns of one tell and of many.
-*As a command* is the processor time of a whole process, its start included.
+*In a program*: opening the file, the verb, and closing it, when everything is imported and
+compiled. An ask is measured as it comes, with the snapshot deleted, and after a correction of the
+first tell. *As a command*: processor time of a whole process, its start included.
 """
 
 from __future__ import annotations
@@ -16,16 +16,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks._timing import summary
 from stackcast.campaigns import Campaign
-from stackcast.games import load_game
+from stackcast.games import FiniteGame, load_game
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-GAME = load_game("inspection")
-TELLS = 10_000
+GAME = load_game("inspection", FiniteGame)
+SIZES = (100, 1_000, 10_000, 50_000)
 _PROGRAM = [sys.executable, "-c", "from stackcast.cli import main; main()", "campaign"]
 
 
@@ -37,24 +35,21 @@ def respond(campaign: Campaign) -> list[int]:
     return [slip if i == 6 else best for i in range(min(advice.rounds, 10))]
 
 
-def grow(path: Path, tells: int) -> None:
-    """Make a campaign of so many tells, with nothing open."""
-    with Campaign.new(path, GAME, horizon=10 * TELLS, margin=0.01) as campaign:
-        # Only here, where nothing is measured, need the disk not be waited for.
-        campaign._journal._connection.execute("PRAGMA synchronous = OFF")
-        for _ in range(tells):
-            campaign.tell(respond(campaign))
+def _sql(path: Path, *statements: str) -> None:
+    with Campaign.open(path) as campaign:
+        for statement in statements:
+            campaign._journal.rows(statement)
 
 
 def timed(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
-    return time.perf_counter() - start
+    return 1000 * (time.perf_counter() - start)
 
 
-def in_program(path: Path, repeats: int) -> dict[str, list[float]]:
-    """Return the seconds of asks that decide, asks that repeat, and tells."""
-    found: dict[str, list[float]] = {"ask": [], "ask again": [], "tell": []}
+def measured(path: Path, repeats: int = 5) -> dict[str, float]:
+    """Return the medians of asks and tells in milliseconds."""
+    found: dict[str, list[float]] = {}
 
     def ask() -> None:
         with Campaign.open(path) as campaign:
@@ -64,80 +59,68 @@ def in_program(path: Path, repeats: int) -> dict[str, list[float]]:
         with Campaign.open(path) as campaign:
             campaign.tell(answer)
 
-    ask()
     for _ in range(repeats):
         with Campaign.open(path) as campaign:
             answer = respond(campaign)
-        found["tell"].append(timed(tell))
-        found["ask"].append(timed(ask))
-        found["ask again"].append(timed(ask))
-    return found
+        found.setdefault("tell", []).append(timed(tell))
+        found.setdefault("ask", []).append(timed(ask))
+        found.setdefault("ask again", []).append(timed(ask))
+        tell()
+        _sql(path, "DELETE FROM snapshot")
+        found.setdefault("ask, snapshot deleted", []).append(timed(ask))
+        with Campaign.open(path) as campaign:
+            first = next(e.id for e in campaign.entries(None) if e.kind == "tell")
+            campaign.correct(first, {GAME.agent_actions[0]: 10})
+        found.setdefault("ask, after a correction", []).append(timed(ask))
+        with Campaign.open(path) as campaign:
+            campaign.undo()
+    return {name: statistics.median(seconds) for name, seconds in found.items()}
 
 
-def _processor_time() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def as_command(path: Path, repeats: int) -> dict[str, list[float]]:
-    """Return the seconds of whole processes."""
-    found: dict[str, list[float]] = {"ask": [], "ask again": [], "tell": []}
+def as_command(path: Path) -> dict[str, float]:
+    """Return the processor milliseconds of whole processes."""
 
     def run(*arguments: str) -> float:
-        before = _processor_time()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([*_PROGRAM, *arguments], check=True, stdout=subprocess.DEVNULL)
-        return _processor_time() - before
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return 1000 * used
 
-    for _ in range(repeats):
+    file, rows = str(path), []
+    for _ in range(3):
         with Campaign.open(path) as campaign:
             campaign.tell(respond(campaign))
-        found["ask"].append(run("ask", str(path)))
-        found["ask again"].append(run("ask", str(path)))
-        found["tell"].append(run("tell", str(path), "comply=3"))
-    return found
+        row = {"ask": run("ask", file), "ask again": run("ask", file)}
+        row["tell"] = run("tell", file, "comply=3")
+        _sql(path, "DELETE FROM snapshot")
+        row["ask, snapshot deleted"] = run("ask", file)
+        rows.append(row)
+    return {name: statistics.median(row[name] for row in rows) for name in rows[0]}
 
 
-def main() -> dict[str, Any]:
+def main(sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
     """Print and return the tables of both."""
+    within, commands, told, spent = [], [], 0, 0.0
     with tempfile.TemporaryDirectory() as folder:
-        large, small = Path(folder) / "large.db", Path(folder) / "small.db"
-        grow(small, 1)
-        start = time.perf_counter()
-        grow(large, TELLS)
-        grown = time.perf_counter() - start
-        size = large.stat().st_size
-        print(f"{TELLS:,} asks and tells took {grown:.0f} s; the file has {size / 1e6:.1f} MB")
-        first, within = in_program(small, 100), in_program(large, 100)
-        pairs = [(as_command(small, 1), as_command(large, 1)) for _ in range(5)]
-    within_program = [
-        {
-            "verb": verb,
-            "after one tell": 1000 * statistics.median(first[verb]),
-            "after many": 1000 * statistics.median(seconds),
-            "largest after many": 1000 * max(seconds),
-            "runs": len(seconds),
-        }
-        for verb, seconds in within.items()
-    ]
-    commands = []
-    for verb in within:
-        small_, large_ = (summary([pair[i][verb][0] for pair in pairs]) for i in (0, 1))
-        commands.append(
-            {
-                "verb": verb,
-                "after one tell": 1000 * small_.median,
-                "spread": small_.spread,
-                "after many": 1000 * large_.median,
-                "spread after many": large_.spread,
-                "runs": len(pairs),
-            }
-        )
-    for row in (*within_program, *commands):
-        print(row)
+        path = Path(folder) / "x.db"
+        Campaign.new(path, GAME, horizon=10 * sizes[-1]).close()
+        for size in sizes:
+            with Campaign.open(path) as campaign:
+                # Only here, where nothing is measured, need the disk not be waited for.
+                campaign._journal.rows("PRAGMA synchronous = OFF")
+                start = time.process_time()
+                while told < size:
+                    campaign.tell(respond(campaign))
+                    told += 1
+                spent += time.process_time() - start
+            each = 1000 * spent / told
+            within.append({"tells": told, "ask + tell so far": each, **measured(path)})
+            commands.append({"tells": told, **as_command(path)})
+            print(within[-1], commands[-1], sep="\n", flush=True)
+        size_of = path.stat().st_size / 1e6
     return {
-        "milliseconds in a program": within_program,
+        "milliseconds in a program": within,
         "milliseconds of the processor as a command": commands,
-        "many tells are": TELLS,
-        "seconds to make them": grown,
-        "megabytes of the file": size / 1e6,
+        "megabytes of the file": size_of,
     }

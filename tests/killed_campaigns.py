@@ -1,4 +1,4 @@
-"""A program for ``test_campaigns``: campaigns that are killed at random moments, and their ends.
+"""A program for ``test_journal``: campaigns that are killed at random moments, and their ends.
 
 It imports once and forks a child for every life of a campaign, so that a kill costs milliseconds:
 

@@ -265,28 +265,28 @@ BREAKS = [
         "        state = principal.state()\n        block = principal.commit()\n",
         "        block = principal.commit()\n        principal.committed = False\n"
         "        state = principal.state()\n",
-        "campaigns/test_campaigns.py::test_decisions_are_those_of_a_principal_that_is_never_interrupted",
+        "campaigns/test_campaign.py::test_decisions_are_those_of_a_principal_that_is_never_interrupted",
     ),
     Break(
         "campaigns: decisions are not compared with those on record",
         "campaigns/campaign.py",
         '            if not (same and now.rounds == ask.body["rounds"] and ask.id in answers):',
         "            if ask.id not in answers:",
-        "campaigns/test_campaigns.py::test_another_version_starts_anew_and_knows_all_answers",
+        "campaigns/test_campaign.py::test_another_version_starts_anew_and_knows_all_answers",
     ),
     Break(
         "campaigns: a correction leaves the snapshot",
         "campaigns/campaign.py",
         '            self._journal.rows("DELETE FROM snapshot")\n',
         "",
-        "campaigns/test_campaigns.py::test_what_is_asked_is_a_function_of_the_entries_that_stand",
+        "campaigns/test_campaign.py::test_what_is_asked_is_a_function_of_the_entries_that_stand",
     ),
     Break(
         "campaigns: counts told to the principal one action after the other",
         "campaigns/parsing.py",
         "np.lexsort((actions, place))",
         "np.lexsort((place, actions))",
-        "campaigns/test_campaigns.py::test_counts_are_spread_evenly_so_that_every_window_shows_the_same_shares",
+        "campaigns/test_campaign.py::test_counts_are_spread_evenly_so_that_every_window_shows_the_same_shares",
     ),
     Break(
         "campaigns: a tell is acknowledged before it is written",
@@ -294,7 +294,7 @@ BREAKS = [
         '            self._connection.execute("BEGIN IMMEDIATE")\n',
         "            if not self._connection.in_transaction:\n"
         '                self._connection.execute("BEGIN IMMEDIATE")\n',
-        "campaigns/test_campaign_files.py::test_killed_campaigns_end_as_if_nothing_had_happened",
+        "campaigns/test_journal.py::test_killed_campaigns_end_as_if_nothing_had_happened",
         (
             (
                 '                self._connection.execute("COMMIT")\n',
@@ -308,7 +308,7 @@ BREAKS = [
         "campaigns/journal.py",
         'self._connection.execute("ROLLBACK")',
         'self._connection.execute("COMMIT")',
-        "campaigns/test_campaigns.py::test_an_action_that_the_principal_cannot_use_changes_nothing",
+        "campaigns/test_campaign.py::test_an_action_that_the_principal_cannot_use_changes_nothing",
     ),
     Break(
         "forecaster: the accuracy of few dimensions in many",
@@ -427,7 +427,7 @@ BREAKS = [
         "campaigns/campaign.py",
         "bool(np.linalg.norm(h - strategy) <= CLOSE)",
         "True",
-        "campaigns/test_campaigns.py::test_another_strategy_than_asked_is_kept_but_is_no_answer",
+        "campaigns/test_campaign.py::test_another_strategy_than_asked_is_kept_but_is_no_answer",
     ),
 ]
 

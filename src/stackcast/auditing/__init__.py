@@ -9,6 +9,7 @@ from stackcast.auditing.continuous import (
 )
 from stackcast.auditing.diagnosis import AgentDiagnosis, diagnose
 from stackcast.auditing.finite import Audit, Bound, Phase, audit
+from stackcast.auditing.ranges import RangeAudit, audit_ranges
 from stackcast.auditing.records import column_norms, read_transcript
 
 __all__ = [
@@ -19,8 +20,10 @@ __all__ = [
     "Classifier",
     "ContinuousAudit",
     "Phase",
+    "RangeAudit",
     "audit",
     "audit_continuous",
+    "audit_ranges",
     "classification_report",
     "column_norms",
     "diagnose",

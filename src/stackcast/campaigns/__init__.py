@@ -11,6 +11,7 @@ from stackcast.campaigns.campaign import (
 )
 from stackcast.campaigns.journal import Entry
 from stackcast.campaigns.parsing import parse_constraint, parse_numbers, parse_strategy
+from stackcast.campaigns.rehearsal import Rehearsal, rehearse
 from stackcast.games import HalfKnownGame, load_half_known
 
 __all__ = [
@@ -21,10 +22,12 @@ __all__ = [
     "Entry",
     "HalfKnownGame",
     "Receipt",
+    "Rehearsal",
     "Status",
     "load_half_known",
     "mixture",
     "parse_constraint",
     "parse_numbers",
     "parse_strategy",
+    "rehearse",
 ]

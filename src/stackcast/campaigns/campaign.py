@@ -410,7 +410,7 @@ def best_mix(answers: Iterable[Answers], view: PrincipalView) -> Answers | None:
     --------
     >>> game = HalfKnownGame([[1, 3], [0, 2]])
     >>> rows = [Answers(np.array([1.0, 0]), np.array([5, 0]), 1.0),
-    ...         Answers(np.array([0, 1.0]), np.array([0, 1]), 2.0)]
+    ...         Answers(np.array([0, 1.0]), np.array([0, 3]), 2.0)]
     >>> best_mix(rows, game.principal_view).strategy
     array([0., 1.])
     """
@@ -905,7 +905,7 @@ class Campaign:
         body = {
             "strategy": strategy.tolist(),
             "rounds": block.rounds,
-            "phase": block.phase,
+            "phase": "commit" if kept else block.phase,
             "why": why,
             "since": since,
             # The record's own mix is none of the principal's: it starts anew after it.
@@ -1027,8 +1027,8 @@ class Campaign:
     ) -> tuple[FloatArray, str, bool]:
         """Return the strategy to ask for, why, and whether it is the best mix of the record.
 
-        A commitment that promises less than the best mix on record has earned is replaced by that
-        mix; a question says what it costs.
+        What promises less than the best mix on record has earned is replaced by that mix: a
+        commitment by its value, a question by what the best commitment is thought to earn.
         """
         view, settings = setup.game.principal_view, setup.settings
         why, strategy = _reason(block, result, setup.game.agent_actions), block.strategy
@@ -1040,23 +1040,28 @@ class Campaign:
             said = mixture(best.strategy, setup.game.principal_actions)
             earned = f"{best.utility:.4g} a round in {n:,} round{'s' if n > 1 else ''}"
             changed = getattr(getattr(result, "agent", None), "changes", 0)
-            if block.phase == "explore":
-                why += f" The best mix on record, {said}, earned {earned}."
-            elif block.phase == "commit" and least > result.value and changed:
-                why += f" The best mix on record, {said}, earned {earned}, but responses have"
-                why += " changed since."
-            elif block.phase == "commit" and least > result.value:
-                strategy, kept = best.strategy, True
-                why = f"The best mix on record: it earned {earned}, and no other is expected to"
-                why += " earn more."
-            elif block.phase == "commit" and best.utility > result.value:
-                why += f" The mix {said} earned {earned}, too few to rely on."
+            commits = block.phase == "commit"
+            promised = result.value if commits else result.potential
+            if commits or block.phase == "explore":
+                if least > promised and changed:
+                    why += f" The best mix on record, {said}, earned {earned}, but responses have"
+                    why += " changed since."
+                elif least > promised:
+                    strategy, kept = best.strategy, True
+                    why = f"The best mix on record: it earned {earned}, and no other is expected"
+                    why += " to earn more."
+                elif not commits:
+                    why += f" The best mix on record, {said}, earned {earned}."
+                elif best.utility > promised:
+                    why += f" The mix {said} earned {earned}, too few to rely on."
         because = ["the other side sees actions only"] * (settings.get("agent_sees") == "actions")
         if settings.get("misread"):
             because.append(f"{100 * settings['misread']:.3g}% of the responses are seen wrongly")
         if block.phase == "commit" and not kept and because and 0 < result.margin < math.inf:
-            why += f" It stays {result.margin:.2g} away from where the response would change,"
-            why += f" more than otherwise, because {' and '.join(because)}."
+            why += (
+                f" It keeps a margin of {result.margin:.2g} from where the response is thought to"
+            )
+            why += f" change, a wide one, because {' and '.join(because)}."
         if record.rounds >= settings["horizon"]:
             why += f" The planned {settings['horizon']:,} rounds are over; this goes on as before."
         return strategy, why, kept

@@ -149,7 +149,7 @@ class Entry:
             "decline": lambda: f"{body['limit'].get('name', '')}: {body['why']}".rstrip(": "),
             "lift": lambda: body["limit"],
             "import": lambda: f"{body['rounds']:,} rounds of {len(body['rows'])} mixes",
-        }.get(kind, lambda: body["why"])  # fmt: skip
+        }.get(kind, lambda: str(body["why"]))  # fmt: skip
         return f"{kind} {said()}".rstrip()
 
 

@@ -134,10 +134,13 @@ def _audit_play(
     from stackcast.auditing import audit as audit_transcript
     from stackcast.auditing import read_transcript
     from stackcast.cli._screen import compiling_said
-    from stackcast.games import TieRule, load_game
+    from stackcast.games import HalfKnownGame, TieRule, load_any
 
     rule = None if ties is None else cast("TieRule", one_of("--ties", ties, ("lowest", "random")))
-    chosen: Any = None if game is None else load_game(game)
+    chosen: Any = None if game is None else load_any(game)
+    if isinstance(chosen, HalfKnownGame):
+        _show_ranges(read_transcript(path, chosen.shell), chosen, as_json)
+        return True
     with compiling_said():
         transcript = read_transcript(path, chosen)
         if chosen is None and transcript.game is None:
@@ -149,6 +152,21 @@ def _audit_play(
         raise InputError("--figure", "a record with forecasts", "one without")
     _show(found, found.calibration.profile if found.calibration else None, figure, as_json)
     return not found.failed
+
+
+def _show_ranges(transcript: Any, game: Any, as_json: bool) -> None:
+    """Audit a record whose agent is known by ranges, and print what it proves."""
+    from stackcast import report
+    from stackcast.auditing import audit_ranges
+    from stackcast.cli._screen import compiling_said, print_json, say
+
+    with compiling_said():
+        found = audit_ranges(transcript, game)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    for sentence in report.range_audit_sentences(game, found):
+        say(sentence)
 
 
 def _show(found: Any, profile: Any, figure: Path | None, as_json: bool) -> None:

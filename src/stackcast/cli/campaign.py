@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from stackcast.campaigns import Receipt
 
 campaign = typer.Typer(
-    help="Advice against a real agent, one decision at a time: new, ask, tell, status.",
+    help="Advice against a real agent, one decision at a time: new, rehearse, ask, tell, report.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -32,14 +32,15 @@ Table = Annotated[
         "--csv",
         metavar="FILE",
         show_default=False,
-        help="A CSV file with a column response, and perhaps count.",
+        help="A CSV file with a column response, and perhaps count or date.",
     ),
 ]
 Played = Annotated[
     str,
     typer.Option(
         show_default=False,
-        help="What was really played, if not as asked: inspect=0.4,trust=0.6 or 0.4,0.6.",
+        help="What was really played, if not as asked: inspect=40%,trust=60% or 40/60. Of one "
+        "round, an action alone (inspect=1) is what was done that day.",
     ),
 ]
 
@@ -75,6 +76,18 @@ def new(
             "given several times.",
         ),
     ] = None,
+    misread: Annotated[
+        float, typer.Option(help="The share of responses that are seen wrongly, below 0.5.")
+    ] = 0.0,
+    agent_sees: Annotated[
+        str, typer.Option(help="What the other side sees: the actions, or the mix itself.")
+    ] = "actions",
+    first_day: Annotated[
+        str | None,
+        typer.Option(
+            show_default=False, help="The date of the first round (2026-03-14): rounds are days."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The seed of the principal's draws.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -94,6 +107,9 @@ def new(
         seed=seed,
         margin=margin,
         floor=floor,
+        misread=misread,
+        agent_sees=agent_sees,
+        first_day=first_day,
         constraints=constraint or [],
     ).close()
     if as_json:
@@ -103,8 +119,17 @@ def new(
 
 
 @campaign.command()
-def ask(file: File, as_json: Json = False) -> None:
-    """Print the recommended mix, its duration and the reason. Safe to repeat."""
+def ask(
+    file: File,
+    draw: Annotated[
+        bool, typer.Option("--draw", help="Say what to do today: an action drawn from the mix.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Print the recommended mix, its duration and the reason. Safe to repeat.
+
+    With --draw, one action of the mix is drawn and recorded; it stays until something is told.
+    """
     from stackcast.campaigns import Campaign
 
     with Campaign.open(file) as opened:
@@ -112,10 +137,19 @@ def ask(file: File, as_json: Json = False) -> None:
         if advice is None:
             with compiling_said():
                 advice = opened.ask()
+        drawn = opened.draw() if draw else None
     if as_json:
-        print_json(advice.to_dict())
+        today = {} if drawn is None else {"draw": {"entry": drawn.entry, "action": drawn.name}}
+        print_json({**advice.to_dict(), **today})
         return
-    say(f"Play {advice.mixture()} for {advice.rounds:,} rounds (entry {advice.entry}).")
+    if drawn is not None:
+        when = f" ({_days((advice.days[0],) * 2)})" if advice.days else ""
+        say(
+            f"Today{when}: {drawn.name} (entry {drawn.entry}). Then: stackcast campaign tell {file}"
+        )
+    days = f", {_days(advice.days)}" if advice.days else ""
+    noun = "round" if advice.rounds == 1 else "rounds"
+    say(f"Play {advice.mixture()} for {advice.rounds:,} {noun}{days} (entry {advice.entry}).")
     say(advice.why)
 
 
@@ -125,6 +159,13 @@ def tell(
     responses: Answers = "",
     csv: Table = None,
     played: Played = "",
+    day: Annotated[
+        str | None,
+        typer.Option(
+            show_default=False,
+            help="The date of the first round told; days since the last one have no record.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Record how the agent responded. Fewer rounds than asked are fine.
@@ -136,11 +177,13 @@ def tell(
         stackcast campaign tell hygiene.db comply,comply,?,violate
 
         stackcast campaign tell hygiene.db --csv march.csv --played thorough=0.5,none=0.5
+
+        stackcast campaign tell hygiene.db violate --played none=1 --day 2026-03-14
     """
     from stackcast.campaigns import Campaign
 
     with Campaign.open(file) as opened:
-        receipt = opened.tell(_responses(responses, csv), played or None)
+        receipt = opened.tell(_responses(responses, csv), played or None, day)
     _print_receipt(receipt, as_json)
 
 
@@ -191,17 +234,114 @@ def import_(
         Path,
         typer.Argument(
             metavar="LOG",
-            help="A .csv or .parquet table with columns strategy_1, strategy_2 … (or "
-            "strategy_NAME) and response.",
+            help="A .csv table with a column response, and strategy_NAME … or action; count and "
+            "date are honoured. Or a transcript (.parquet).",
         ),
     ],
+    strategy: Annotated[
+        str,
+        typer.Option(show_default=False, help="The mix in force in the period, as 10/30/60."),
+    ] = "",
+    since: Annotated[
+        str | None, typer.Option("--from", show_default=False, help="The first date to read.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--to", show_default=False, help="The last date to read.")
+    ] = None,
 ) -> None:
-    """Learn from strategies and responses from before the campaign."""
-    from stackcast.campaigns import Campaign
+    """Learn from mixes and responses from before the campaign.
+
+    Examples:
+
+        stackcast campaign import hygiene.db 2025.csv
+
+        stackcast campaign import hygiene.db days.csv --strategy 10/30/60 --from 2025-01-01
+    """
+    from stackcast.campaigns import Campaign, mixture
 
     with Campaign.open(file) as opened:
-        rounds = opened.import_log(log)
-    say(f"Read: {rounds:,} rounds. The principal starts anew and knows them.")
+        rounds = opened.import_log(log, strategy or None, since, until)
+        body = opened.entries(last=1)[0].body
+        names = opened.setup.game.principal_actions
+    mixes = len(body["rows"])
+    say(f"Read: {rounds:,} rounds of {mixes} mix{'es' if mixes > 1 else ''}.")
+    if body["estimated"]:
+        from numpy import array
+
+        shares = mixture(array(body["rows"][0][0]), names)
+        say(
+            f"The mix is taken from the actions in the file: {shares}. If it was another one: undo,"
+        )
+        say("and import with --strategy.")
+
+
+@campaign.command()
+def rehearse(
+    file: File,
+    now: Annotated[
+        str,
+        typer.Option(show_default=False, help="The mix that is played now, to compare: 10/30/60."),
+    ] = "",
+    agents: Annotated[int, typer.Option(min=2, help="How many agents are drawn.")] = 200,
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="Draw what to expect (PNG, SVG, PDF)."
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, show_default=False, help="Processes; one a processor.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Play the campaign before it starts, against agents drawn from what is known.
+
+    Examples:
+
+        stackcast campaign rehearse hygiene.db --now 10/30/60 --figure expected.png
+    """
+    from rich.progress import BarColumn, TimeRemainingColumn
+
+    from stackcast import report
+    from stackcast.campaigns import Campaign
+    from stackcast.campaigns import rehearse as play
+    from stackcast.cli._screen import bar
+
+    columns = ("{task.description}", BarColumn(bar_width=None), TimeRemainingColumn(compact=True))
+    with Campaign.open(file) as opened, bar(*columns, shown=not as_json) as shown:
+        task = shown.add_task("rehearsing", total=agents)
+        found = play(
+            opened, agents, now=now or None, workers=workers,
+            progress=lambda done: shown.update(task, completed=done),
+        )  # fmt: skip
+    if figure is not None:
+        report.save_figure(figure, lambda ax: report.draw_rehearsal(found, ax), (7.2, 4.4))
+    if as_json:
+        print_json(found.to_dict())
+        return
+    say(found.sentence())
+    say(f"({agents:,} agents drawn from what is known; eight in ten lie between the two figures.)")
+    if figure is not None:
+        say(f"Written: {figure}")
+
+
+@campaign.command()
+def report(
+    file: File,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="TO", show_default=False, help="The page; FILE.html if not given."),
+    ] = None,
+) -> None:
+    """Write a page: what next, the timeline, every mix with its earnings, what is known."""
+    from stackcast.campaigns import Campaign
+    from stackcast.report import write_campaign
+
+    place = out or file.with_suffix(".html")
+    with Campaign.open(file) as opened, compiling_said():
+        status, entries, state = opened.status(), opened.entries(), opened.state
+    write_campaign(place, file.stem, status, entries, state)
+    say(f"Written: {place}")
 
 
 @campaign.command()
@@ -342,13 +482,25 @@ def _responses(responses: str, csv: Path | None) -> str | Path:
     return responses if csv is None else csv
 
 
-def _print_receipt(receipt: "Receipt", as_json: bool) -> None:
+def _days(days: tuple[str, str]) -> str:
+    """Return dates as people write them."""
+    from datetime import date
 
+    first, last = (date.fromisoformat(day) for day in days)
+    if first == last:
+        return f"{first:%a} {first.day} {first:%B %Y}"
+    return f"{first.day} {first:%B %Y} to {last.day} {last:%B %Y}"
+
+
+def _print_receipt(receipt: "Receipt", as_json: bool) -> None:
     if as_json:
         print_json(receipt.to_dict())
         return
     noun = "round" if receipt.rounds == 1 else "rounds"
-    say(f"Recorded as entry {receipt.entry}: {receipt.rounds:,} {noun}.")
+    days = f", {_days(receipt.days)}" if receipt.days else ""
+    say(f"Recorded as entry {receipt.entry}: {receipt.rounds:,} {noun}{days}.")
+    if receipt.missing:
+        say(f"Without a response: {receipt.missing:,}.")
     for name in receipt.first_seen:
         say(f"Seen for the first time: {name!r}.")
     if not receipt.as_asked:

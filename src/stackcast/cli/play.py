@@ -121,13 +121,17 @@ def play(
     from stackcast import report
     from stackcast.cli._screen import print_json, say, screen, warn
 
+    chosen: Any
     if resume is not None:
         folder, (run, chosen) = resume, _stopped_run(resume, context)
     else:
-        from stackcast.games import DEFAULT_GAME, load_game
+        from stackcast.games import DEFAULT_GAME, HalfKnownGame, load_any
 
         given = DEFAULT_GAME if game is None else game
-        chosen = load_game(given)
+        chosen = load_any(given)
+        if isinstance(chosen, HalfKnownGame):
+            chosen = chosen.whole(chosen.draws(1, seed)[0])
+            warn(f"the agent's payoffs are drawn from what is known of them, by seed {seed}")
         usual = default_players(chosen)
         players = (
             usual[0] if principal is None else principal,

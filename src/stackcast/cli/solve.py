@@ -34,7 +34,8 @@ def solve(
     """Solve the one-shot game with full information: the optimal commitment and V*.
 
     GAME is a name of the catalogue (see `stackcast games`) or a file (.json, .toml, .nfg); without
-    it the default game is solved.
+    it the default game is solved. If the agent's payoffs are ranges or missing, the best worst case
+    and the best expected value are found.
 
     Examples:
 
@@ -48,11 +49,11 @@ def solve(
     """
     from stackcast._validation import InputError
     from stackcast.cli._screen import compiling_said, print_json, say, screen
-    from stackcast.games import DEFAULT_GAME, load_game
+    from stackcast.games import DEFAULT_GAME, HalfKnownGame, load_any
 
     chosen: Any
     if payoffs is None:
-        chosen = load_game(DEFAULT_GAME if game is None else game)
+        chosen = load_any(DEFAULT_GAME if game is None else game)
     elif game is not None:
         raise InputError("GAME", "no game besides --payoffs", game)
     else:
@@ -65,6 +66,13 @@ def solve(
         solution = solve_game(chosen, margin, details)
     from stackcast import report
 
+    if isinstance(chosen, HalfKnownGame):
+        if as_json:
+            print_json(solution.to_dict())
+        else:
+            for sentence in report.range_sentences(chosen, solution):
+                say(sentence)
+        return
     files = [] if out is None else report.write_solution(out, chosen, solution)
     if as_json:
         print_json(report.solution_table(chosen, solution))

@@ -383,6 +383,11 @@ class CommitmentLearner(Principal):
         return P.mean(0), P.std(0)
 
     @property
+    def particles_of_payoffs(self) -> FloatArray:
+        """Payoffs (particles×m×k) of agents drawn from the posterior, each in units of its own."""
+        return self._posterior.P.copy()
+
+    @property
     def result(self) -> LearnedCommitment:
         """What it would commit to now, and what it can say for it."""
         h, y = (self._held, self._y) if self._y >= 0 else (self._middle, None)

@@ -2,6 +2,7 @@
 
 from stackcast.solvers._programs import Programs, best_commitment, facet_leads, unit_payoffs
 from stackcast.solvers.concave import ContinuousSolution, maximise
+from stackcast.solvers.ranges import RangeSolution, solve_ranges, worst_case
 from stackcast.solvers.regions import BestResponseRegions, VolumeShares
 from stackcast.solvers.solution import Sensitivity, Solution
 from stackcast.solvers.stackelberg import best_nash, maximin, sensitivity, solve
@@ -10,6 +11,7 @@ __all__ = [
     "BestResponseRegions",
     "ContinuousSolution",
     "Programs",
+    "RangeSolution",
     "Sensitivity",
     "Solution",
     "VolumeShares",
@@ -20,5 +22,7 @@ __all__ = [
     "maximise",
     "sensitivity",
     "solve",
+    "solve_ranges",
     "unit_payoffs",
+    "worst_case",
 ]

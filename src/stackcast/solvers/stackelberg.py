@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from stackcast._validation import InputError, real_number
-from stackcast.games import ContinuousGame, FiniteGame, SecurityGame
+from stackcast.games import ContinuousGame, FiniteGame, HalfKnownGame, SecurityGame
 from stackcast.solvers._programs import (
     CERTIFIED,
     TIE,
@@ -46,11 +46,20 @@ if TYPE_CHECKING:
     from stackcast._validation import FloatArray
     from stackcast.games import Game
     from stackcast.solvers.concave import ContinuousSolution
+    from stackcast.solvers.ranges import RangeSolution
 
 #: Seconds that the search for the best Nash equilibrium may take.
 _NASH_SECONDS = 10.0
 
 
+@overload
+def solve(
+    game: HalfKnownGame,
+    margin: float = 0.0,
+    details: bool = False,
+    *,
+    payoff_error: float | None = None,
+) -> RangeSolution: ...
 @overload
 def solve(
     game: ContinuousGame,
@@ -70,18 +79,19 @@ def solve(
 
 
 def solve(
-    game: Game | ContinuousGame,
+    game: Game | ContinuousGame | HalfKnownGame,
     margin: float = 0.0,
     details: bool = False,
     *,
     payoff_error: float | None = None,
-) -> Solution | ContinuousSolution:
+) -> Solution | ContinuousSolution | RangeSolution:
     """Return an optimal commitment of the one-shot game.
 
     Parameters
     ----------
     game : FiniteGame, SecurityGame or ContinuousGame
-        The whole game: both sides' payoffs. A continuous game has neither margins nor details.
+        The whole game: both sides' payoffs. A continuous game has neither margins nor details, nor
+        has a HalfKnownGame, which is solved for the worst case and in expectation.
     margin : float
         Keep at least this ℓ2 distance to every other region, so that a forecast that is off by less
         draws the same response. Among agent actions that the agent cannot tell apart, a robust
@@ -94,7 +104,7 @@ def solve(
 
     Returns
     -------
-    Solution or ContinuousSolution
+    Solution, ContinuousSolution or RangeSolution
 
     Examples
     --------
@@ -110,6 +120,13 @@ def solve(
     margin = real_number("margin", margin, at_least=0)
     if isinstance(game, ContinuousGame):
         return solve_continuous(game, margin)
+    if isinstance(game, HalfKnownGame):
+        from stackcast.solvers.ranges import solve_ranges
+
+        if margin or details:
+            expected = "nothing, as the agent's payoffs are known as ranges"
+            raise InputError("margin or details", expected, "a value")
+        return solve_ranges(game)
     if isinstance(game, SecurityGame) and has_levels(game, margin):
         solution = best_coverage(game, margin, details, payoff_error)
     else:
