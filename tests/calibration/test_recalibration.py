@@ -526,8 +526,8 @@ def test_mistakes_get_one_sentence_and_change_nothing(tmp_path: Path) -> None:
     thirds = [[0.2, 0.3, 0.5], [0.5, 0.5, 0.0]]
     wrong: list[tuple[Any, str]] = [
         (lambda: yes_no.predict(float("nan")), "forecasts: expected a probability, found nan"),
-        (lambda: yes_no.predict([0.5, np.nan], key=[2, 3]), "forecasts, round 1: expected a prob"),
-        (lambda: yes_no.predict([0.5, -0.1]), "forecasts, round 1: .*found -0.1"),
+        (lambda: yes_no.predict([0.5, np.nan], key=[2, 3]), "forecasts, round 2: expected a prob"),
+        (lambda: yes_no.predict([0.5, -0.1]), "forecasts, round 2: .*found -0.1"),
         (lambda: yes_no.predict("much"), "forecasts: expected probabilities"),
         (lambda: yes_no.predict([]), "at least one round"),
         (lambda: yes_no.predict([thirds[0]]), "one column of probabilities, found 3"),
@@ -541,7 +541,7 @@ def test_mistakes_get_one_sentence_and_change_nothing(tmp_path: Path) -> None:
         (lambda: yes_no.observe(1, float("nan")), "outcome: expected 1 or 0"),
         (lambda: yes_no.observe(2, 1), "key: expected the key of a forecast that waits"),
         (lambda: yes_no.run([0.5, 0.2], [1]), "2 rounds as in forecasts, found 1"),
-        (lambda: yes_no.run([0.5, 0.2], [1, 7]), "outcomes, round 1"),
+        (lambda: yes_no.run([0.5, 0.2], [1, 7]), "outcomes, round 2"),
         (lambda: yes_no.run(0.5, [1]), "one forecast a round"),
         (lambda: yes_no.odds([0.5, 0.5]), "forecast: expected one forecast, found 2"),
         (lambda: three.predict([0.2, 0.3]), "3 probabilities, one a class, found 2"),

@@ -163,7 +163,7 @@ def test_the_winning_bet_is_named() -> None:
     certificate = certify(x, p, bins, bin_names={0: "a", 1: "b", 2: "c"})
     told = certificate.sentences()[-1]
     assert "A bettor against these forecasts would have multiplied the money by" in told
-    assert "forecasts in bin 1 (b) are too high" in told
+    assert "forecasts of outcome 2 in bin “b” are too high" in told
 
 
 def test_looking_at_any_time_and_money_without_end() -> None:
@@ -179,9 +179,9 @@ def test_looking_at_any_time_and_money_without_end() -> None:
 
 
 def test_only_numbers_from_zero_to_one_are_tested() -> None:
-    with pytest.raises(InputError, match="outcomes, round 1: expected numbers from 0 to 1"):
+    with pytest.raises(InputError, match="outcomes, round 2: expected numbers from 0 to 1"):
         sequential_calibration_test([[1.0, 0.0], [1.5, -0.5]], [[0.5, 0.5]] * 2, [0, 0])
-    with pytest.raises(InputError, match="forecasts, round 0: expected numbers from 0 to 1"):
+    with pytest.raises(InputError, match="forecasts, round 1: expected numbers from 0 to 1"):
         sequential_calibration_test([[1, 0], [1, 0]], [[1.5, -0.5], [0.5, 0.5]], [0, 0])
     with pytest.raises(InputError, match="level"):
         sequential_calibration_test([1, 0], [0.5, 0.5], [0, 0], level=0.0)

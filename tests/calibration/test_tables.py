@@ -13,7 +13,14 @@ from typer.testing import CliRunner
 
 from stackcast._random import stream
 from stackcast._validation import InputError
-from stackcast.calibration import certify, certify_forecasts, decision_bins, read_forecasts
+from stackcast.calibration import (
+    calibration_profile,
+    certify,
+    certify_forecasts,
+    decision_bins,
+    read_forecasts,
+    recalibrate,
+)
 from stackcast.cli.audit import audit
 from stackcast.report import draw_profile, save_figure
 
@@ -155,3 +162,77 @@ def test_figures_are_written_or_refused(tmp_path: Path) -> None:
         save_figure(tmp_path / "no" / "p.png", lambda ax: draw_profile(profile, ax))
     exact = certify(np.full(4, 0.5), np.full(4, 0.5), [0] * 4).profile
     save_figure(tmp_path / "flat.pdf", lambda ax: draw_profile(exact, ax))
+
+
+def test_every_kind_of_table_is_read_alike() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = weather(300)
+    expected = certify_forecasts(frame, 0.3).to_dict()
+    plain = {name: frame[name].to_numpy() for name in frame.columns}
+    same = pandas.DataFrame(plain)
+    y, p = plain["outcome"], plain["forecast"]
+    for table in (plain, same, same.to_records()):
+        assert certify_forecasts(table, 0.3).to_dict() == expected
+        assert calibration_profile(table).to_dict() == calibration_profile(y, p).to_dict()
+        fixed = recalibrate(table)
+        assert np.array_equal(fixed.forecasts, recalibrate(p, y).forecasts)
+
+
+def test_columns_classes_dates_and_groups_by_name() -> None:
+    pandas = pytest.importorskip("pandas")
+    rng = stream(0, "tables", "classes")
+    P = rng.dirichlet(np.ones(3), 400)
+    y = (P.cumsum(axis=1) > rng.random((400, 1))).argmax(axis=1)
+    sky = np.array(["sun", "light rain", "snow"])[y]
+    days = pandas.date_range("2024-02-27", periods=400)
+    columns = [f"p_{name}" for name in ("sun", "light rain", "snow")]
+    table = pandas.DataFrame(P**2 / (P**2).sum(axis=1, keepdims=True), columns=columns)
+    table = table.assign(sky=sky, when=days, ward=np.arange(400) % 3)
+    found = certify_forecasts(table, forecast=columns, outcome="sky", date="when")
+    assert found.classes == ("sun", "light rain", "snow")
+    at = found.profile.worst_ratio
+    told = found.sentences()[1]
+    assert str(days[at.start].date()) in told.replace("From ", "")
+    assert f"of {found.classes[at.coordinate]} in bin “" in told
+    assert at.direction in told
+    renamed = table.rename(columns=lambda name: name.replace("p_", "forecast_"))
+    renamed = renamed.rename(columns={"sky": "outcome"})
+    read = recalibrate(renamed, groups="ward")
+    Q = table[columns].to_numpy()
+    by_hand = recalibrate(Q / Q.sum(axis=1, keepdims=True), y, groups=np.arange(400) % 3)
+    assert np.array_equal(read.forecasts, by_hand.forecasts)
+    assert read.classes == found.classes
+    for wrong, sentence in (
+        (renamed.assign(outcome="hail"), "row 1: expected one of 'sun', 'light rain', 'snow'"),
+        (renamed.assign(date=days[::-1]), "row 2: expected rows in order of time"),
+        (renamed.assign(outcome=None), "row 1: expected a value, found nothing"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            certify_forecasts(wrong)
+    with pytest.raises(InputError, match="found no names"):
+        certify_forecasts([0.5, 0.5])
+
+
+def test_which_way_the_forecasts_are_off() -> None:
+    high = certify([1, 0] * 200, [0.68] * 400, [0] * 400)
+    assert high.profile.worst[400].direction == "too high by 0.18"
+    assert high.verdict == "refuted"
+    assert "Rounds 1–" in high.sentences()[1]
+    low = certify([1, 1, 0, 1] * 100, [0.5] * 400, [0] * 400)
+    assert low.profile.worst[400].gap == pytest.approx(0.25)
+    # Only the rounds of the bin count: it is off by .4 in half of them.
+    half = certify([1, 0] * 200, [0.6, 0.4] * 200, [0, 1] * 200)
+    assert half.profile.worst[400].error == pytest.approx(0.2)
+    assert abs(half.profile.worst[400].gap) == pytest.approx(0.4)
+
+
+def test_the_command_takes_names_and_says_refuted_by_its_exit_code(tmp_path: Path) -> None:
+    path, page = tmp_path / "w.csv", tmp_path / "w.html"
+    lines = ["day,chance,rain", *(f"2024-01-{t % 28 + 1:02},0.9,no" for t in range(28))]
+    path.write_text("\n".join(lines))
+    words = ["--forecasts", str(path), "--forecast-column", "chance", "--outcome-column", "rain"]
+    shown = CliRunner().invoke(app, [*words, "--date-column", "day", "--html", str(page)])
+    assert shown.exit_code == 1
+    assert "too high by 0.9" in shown.stdout
+    assert "2024-01-01" in shown.stdout
+    assert page.read_text().count("<svg") == 4

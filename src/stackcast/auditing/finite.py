@@ -590,7 +590,7 @@ def _calibration_bounds(certificate: ForecastCertificate | None, rate: Any) -> l
         lines = [Bound(name, CALIBRATED, found.lower, 1.0, slack, found.within_rate, note)]
     if test is not None:
         money, enough = math.log(test.wealth), -math.log(test.level)
-        note = f"{certificate.verdict}: {test.sentence(str(test.interval.bin))}"
+        note = f"{certificate.verdict}: {certificate.test_sentences()[0]}"
         kept, name = certificate.verdict != "refuted", "log of a bettor's money, draws"
         lines.append(Bound(name, CALIBRATED, money, enough, enough - money, kept, note))
     return lines

@@ -13,12 +13,11 @@ from stackcast.calibration.binnings import (
     ThresholdBinning,
 )
 from stackcast.calibration.blocks import ForecastBlock
-from stackcast.calibration.certificate import ForecastCertificate, certify
-from stackcast.calibration.columns import (
-    float_column,
-    numbered_columns,
-    probability_columns,
-    refuse_missing,
+from stackcast.calibration.certificate import (
+    ForecastCertificate,
+    certify,
+    certify_forecasts,
+    table_bins,
 )
 from stackcast.calibration.cones import ConeBinning, tents_or_cells
 from stackcast.calibration.errors import (
@@ -44,8 +43,26 @@ from stackcast.calibration.rates import (
     as_rate,
 )
 from stackcast.calibration.recalibration import Odds, Recalibration, Recalibrator, recalibrate
+from stackcast.calibration.reliability import (
+    IntervalErrors,
+    Reliability,
+    interval_errors,
+    reliability,
+)
 from stackcast.calibration.sequential_test import SequentialTest, sequential_calibration_test
-from stackcast.calibration.tables import ForecastTable, certify_forecasts, read_forecasts
+from stackcast.calibration.tables import (
+    ForecastTable,
+    class_number,
+    classes_said,
+    column_of,
+    float_column,
+    layout,
+    numbered_columns,
+    probability_columns,
+    read_forecasts,
+    refuse_missing,
+    yes_or_no,
+)
 
 __all__ = [
     "ADVERSARIES",
@@ -63,12 +80,14 @@ __all__ = [
     "ForecastTable",
     "FunctionBinning",
     "GridBinning",
+    "IntervalErrors",
     "Method",
     "Odds",
     "PowerRate",
     "Rate",
     "Recalibration",
     "Recalibrator",
+    "Reliability",
     "SecondOrderRate",
     "SequentialTest",
     "StartRule",
@@ -82,10 +101,15 @@ __all__ = [
     "calibration_profile",
     "certify",
     "certify_forecasts",
+    "class_number",
+    "classes_said",
+    "column_of",
     "decision_bins",
     "float_column",
     "foster_vohra_score",
     "hard_sequences",
+    "interval_errors",
+    "layout",
     "numbered_columns",
     "outgoing_fixed_point",
     "play_adversary",
@@ -94,7 +118,10 @@ __all__ = [
     "read_table",
     "recalibrate",
     "refuse_missing",
+    "reliability",
     "sequential_calibration_test",
+    "table_bins",
     "tents_or_cells",
     "two_adjacent_points",
+    "yes_or_no",
 ]

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from stackcast.calibration.errors import forecast_record
-from stackcast.calibration.profile import CalibrationProfile, calibration_profile
+import numpy as np
+
+from stackcast._validation import InputError
+from stackcast.calibration.errors import decision_bins, forecast_record
+from stackcast.calibration.profile import CalibrationProfile, WorstInterval, calibration_profile
 from stackcast.calibration.rates import SecondOrderRate
 from stackcast.calibration.sequential_test import SequentialTest, sequential_calibration_test
+from stackcast.calibration.tables import ForecastTable, read_forecasts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 Verdict = Literal["calibrated within rate", "refuted", "not refuted"]
 
@@ -39,6 +43,10 @@ class ForecastCertificate:
         What each bin stands for.
     source : str
         Where the record came from.
+    classes : tuple of str
+        The names of the outcomes, where they have names.
+    dates : tuple of str
+        What to call the rounds; none: rounds are counted from 1.
     """
 
     verdict: Verdict
@@ -46,6 +54,8 @@ class ForecastCertificate:
     test: SequentialTest | None
     bin_names: Mapping[int, str]
     source: str = ""
+    classes: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"ForecastCertificate({self.verdict!r}, {self.profile!r})"
@@ -61,24 +71,100 @@ class ForecastCertificate:
         }
 
     def sentences(self) -> list[str]:
-        """Return the verdict and its reasons, a sentence each."""
+        """Return the verdict and its reasons, a sentence each; rounds and bins count from 1."""
         profile, at = self.profile, self.profile.worst_ratio
+        said = f"{self.when(at)}: forecasts {self.where(at)} were {at.direction} on average, an "
         told = [
             f"Verdict: {self.verdict}.",
-            f"Over all intervals of at least {profile.shortest} rounds, the largest error divided "
-            f"by the rate lies between {profile.lower:.4g} and {profile.upper:.4g}; rounds "
-            f"{at.start + 1}–{at.stop} have error {at.error:.4g} in bin {self._name(at.bin)}.",
+            f"{said[0].upper()}{said[1:]}error of {at.error:.4g}, "
+            f"{profile.lower:.3g} times what the rate allows there.",
+            f"Over all intervals of {profile.shortest:,} rounds or more, the largest error "
+            f"divided by the rate lies between {profile.lower:.4g} and {profile.upper:.4g}.",
             f"Over the whole record: largest error of a bin {profile.largest_bin_error:.4g}, "
             f"sum over bins {profile.total_error:.4g}, "
             f"Foster–Vohra score {profile.foster_vohra:.4g}.",
         ]
-        if self.test is not None:
-            told.append(self.test.sentence(self._name(self.test.interval.bin)))
-        return told
+        return [*told, *self.test_sentences()]
 
-    def _name(self, label: int) -> str:
-        name = self.bin_names.get(label)
-        return f"{label}" if name is None else f"{label} ({name})"
+    def test_sentences(self) -> list[str]:
+        """Return what the sequential test found in a sentence; none where there was no test."""
+        if self.test is None:
+            return []
+        at = self.test.interval
+        return [self.test.sentence(self.where(at), self.when(at))]
+
+    def where(self, at: WorstInterval) -> str:
+        """Return the bin, and the outcome if there are several, in words."""
+        name = self.bin_names.get(at.bin)
+        place = f"in bin {at.bin + 1}" if name is None else f"in bin “{name}”"
+        if self.profile.coordinates == 1:
+            return place
+        outcome = self.classes[at.coordinate] if self.classes else f"outcome {at.coordinate + 1}"
+        return f"of {outcome} {place}"
+
+    def when(self, at: WorstInterval) -> str:
+        """Return the rounds of an interval, counted from 1, or its dates."""
+        if self.dates:
+            return f"{self.dates[at.start]} to {self.dates[at.stop - 1]} ({at.length:,} rounds)"
+        return f"rounds {at.start + 1:,}–{at.stop:,}"
+
+
+def certify_forecasts(
+    source: Any,
+    threshold: float | Sequence[float] | None = None,
+    lengths: Iterable[int] | None = None,
+    rate: Any = None,
+    width: float = 0.05,
+    shortest: int = 1,
+    level: float = 0.05,
+    *,
+    forecast: str | Sequence[str] | None = None,
+    outcome: str | Sequence[str] | None = None,
+    date: str | None = None,
+) -> ForecastCertificate:
+    """Certify or refute the calibration of the forecasts in a file or table, on every interval.
+
+    Parameters
+    ----------
+    source : str, Path or table
+        A CSV or Parquet file, or a table with names of columns (pandas, polars, NumPy, a mapping),
+        as :mod:`stackcast.calibration.tables` describes them; or what ``read_forecasts`` returned.
+    threshold : float or increasing floats, optional
+        Bins a yes/no event by the decision that the threshold takes; ½ if the table has no bins.
+    lengths, rate, width, shortest, level
+        As for :func:`~stackcast.calibration.certify`.
+    forecast, outcome, date : str or list of str, optional
+        The columns, as for :func:`~stackcast.calibration.read_forecasts`.
+
+    Examples
+    --------
+    >>> table = {"chance": [0.9] * 1000, "rain": ["yes", "no"] * 500}
+    >>> certificate = certify_forecasts(table, lengths=[100], forecast="chance", outcome="rain")
+    >>> certificate.verdict, certificate.profile.worst_ratio.direction
+    ('refuted', 'too high by 0.4')
+    """
+    table = source
+    if not isinstance(table, ForecastTable):
+        table = read_forecasts(source, forecast=forecast, outcome=outcome, date=date)
+    if threshold is not None and not table.yes_no:
+        raise InputError("threshold", "one column of probabilities", "several columns")
+    bins, bin_names = table_bins(table, threshold)
+    return certify(
+        table.outcomes, table.forecasts, bins, lengths, rate, width, shortest, level,
+        bin_names=bin_names, source=table.source, classes=table.classes, dates=table.dates,
+    )  # fmt: skip
+
+
+def table_bins(table: ForecastTable, threshold: Any = None) -> tuple[Any, dict[int, str]]:
+    """Return the bins of a table, its own or those of the decisions, and their names."""
+    if threshold is None and table.bins is not None:
+        return table.bins, dict(table.bin_names)
+    if not table.yes_no:
+        names = {i: f"{name} is the likeliest" for i, name in enumerate(table.classes)}
+        return np.argmax(table.forecasts, axis=1), names
+    edges = np.atleast_1d(0.5 if threshold is None else threshold)
+    names = {i + 1: f"forecast from {edge:g} on" for i, edge in enumerate(edges)}
+    return decision_bins(table.forecasts, edges), {0: f"forecast below {edges[0]:g}"} | names
 
 
 def certify(
@@ -93,6 +179,8 @@ def certify(
     draws: bool | None = None,
     bin_names: Mapping[int, str] | None = None,
     source: str = "",
+    classes: Iterable[str] = (),
+    dates: Iterable[str] = (),
 ) -> ForecastCertificate:
     """Certify or refute the calibration of forecasts on every interval of time.
 
@@ -107,6 +195,8 @@ def certify(
     draws : bool, optional
         Whether outcomes are draws (with noise) or strategies (without); by default they are draws
         if every one of them is pure.
+    bin_names, source, classes, dates
+        Names for the words of the certificate.
 
     Examples
     --------
@@ -132,4 +222,6 @@ def certify(
         verdict = "calibrated within rate"
     elif outside:
         verdict = "refuted"
-    return ForecastCertificate(verdict, profile, test, dict(bin_names or {}), source)
+    return ForecastCertificate(
+        verdict, profile, test, dict(bin_names or {}), source, tuple(classes), tuple(dates)
+    )

@@ -8,9 +8,11 @@ A record is given in one of three forms:
 
 - outcomes T×m (mixed strategies, coverage vectors, or rows with a single one) and forecasts T×m;
 - outcomes T labels 0..m−1 of what happened, and forecasts T×m;
-- a yes/no event: one column of outcomes in [0, 1] and one column of forecast probabilities.
+- a yes/no event: one column of outcomes in [0, 1] and one column of forecast probabilities;
+- a table with names of columns, or a file, in place of the outcomes (:mod:`.tables`).
 
-Bins are T labels 0..n−1, or T×n weights whose rows sum to one.
+Bins are T labels 0..n−1, or T×n weights whose rows sum to one. Without them, forecasts are judged
+by the decision: on which side of one half a probability lies, or which outcome is the likeliest.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import numpy as np
 
 from stackcast._validation import PROBABILITY_TOLERANCE, InputError, shown, whole_number
 from stackcast.calibration._profile_kernel import prefix_sum
+from stackcast.calibration.tables import array_of, column_names, read_forecasts
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -124,12 +127,20 @@ class ForecastRecord:
         )
 
 
-def forecast_record(outcomes: Any, forecasts: Any, bins: Any) -> ForecastRecord:
+def forecast_record(outcomes: Any, forecasts: Any = None, bins: Any = None) -> ForecastRecord:
     """Return the checked record of outcomes, forecasts and bins; a record as it is."""
     if isinstance(outcomes, ForecastRecord):
         return outcomes
+    if forecasts is None:
+        told = read_forecasts(outcomes)
+        outcomes, forecasts = told.outcomes, told.forecasts
+        bins = told.bins if bins is None else bins
     p = _table("forecasts", forecasts)
     yes_no = p.ndim == 1 or p.shape[1] == 1
+    y, classes = array_of("outcomes", outcomes), column_names(forecasts)
+    if y.dtype.kind in "OU" and not yes_no and len(classes) == p.shape[1]:
+        named = {"": y} | dict(zip(classes, p.T, strict=True))
+        outcomes = read_forecasts(named, forecast=classes, outcome="").outcomes
     h = _table("outcomes", outcomes)
     rounds = p.shape[0]
     if h.shape[0] != rounds:
@@ -143,6 +154,8 @@ def forecast_record(outcomes: Any, forecasts: Any, bins: Any) -> ForecastRecord:
         h = _indicators(h.reshape(rounds), p.shape[1])
     elif h.shape != p.shape:
         raise InputError("outcomes", f"{p.shape[1]} columns as in forecasts", f"{h.shape[1]}")
+    if bins is None:
+        bins = decision_bins(p) if yes_no else np.argmax(p, axis=1)
     labels, weights, count = _bins(bins, rounds)
     return ForecastRecord(_frozen(h), _frozen(p), labels, weights, count, yes_no)
 
@@ -267,10 +280,7 @@ def _grouped(rows: FloatArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
 
 
 def _table(field: str, value: Any) -> FloatArray:
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise InputError(field, "rows of equal length", "rows of different lengths") from None
+    array = array_of(field, value)
     if array.dtype.kind not in "fiub":
         raise InputError(field, "numbers", shown(value))
     if array.ndim not in (1, 2):
@@ -331,7 +341,7 @@ def _bins(bins: Any, rounds: int) -> tuple[npt.NDArray[Any] | None, FloatArray |
 
 def _at_round(field: str, where: Any, expected: str, found: Any) -> InputError:
     picture = found.tolist() if isinstance(found, np.ndarray) else found
-    return InputError(f"{field}, round {int(where)}", expected, shown(picture))
+    return InputError(f"{field}, round {int(where) + 1}", expected, shown(picture))
 
 
 def _frozen(array: FloatArray) -> FloatArray:

@@ -54,18 +54,28 @@ _STRETCH = 8192  # end points that are bounded together, or four times the class
 
 @dataclass(frozen=True)
 class WorstInterval:
-    """An interval with its largest error: rounds start..stop−1, and the bin and coordinate."""
+    """An interval with its largest error: rounds start..stop−1, and the bin and coordinate.
+
+    ``gap`` is the mean of outcome − forecast over the rounds of the bin there: below 0 where the
+    forecasts are too high.
+    """
 
     start: int
     stop: int
     bin: int
     coordinate: int
     error: float
+    gap: float
 
     @property
     def length(self) -> int:
         """The number of rounds."""
         return self.stop - self.start
+
+    @property
+    def direction(self) -> str:
+        """Which way the forecasts are off, and by how much: "too high by 0.18"."""
+        return f"too {'high' if self.gap < 0 else 'low'} by {abs(self.gap):.2g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the interval as plain numbers."""
@@ -75,6 +85,7 @@ class WorstInterval:
             "bin": self.bin,
             "coordinate": self.coordinate,
             "error": self.error,
+            "gap": self.gap,
         }
 
 
@@ -183,10 +194,11 @@ def calibration_profile(
     ----------
     outcomes, forecasts : array_like
         T×m each; or outcomes as T labels 0..m−1 of what happened; or one column each for a yes/no
-        event and its probability.
-    bins : array_like
+        event and its probability; or a file or table with names of columns as ``outcomes`` alone.
+    bins : array_like, optional
         T labels 0..n−1 or T×n weights whose rows sum to one; :func:`decision_bins` makes labels
-        from probabilities and a threshold.
+        from probabilities and a threshold. By default the decision: the side of one half, or the
+        likeliest outcome.
     lengths : iterable of int, optional
         The lengths whose worst interval is wanted exactly; by default 1, 2, 5, 10, 20 … and T.
     rate : Rate, callable or float, optional
@@ -216,7 +228,7 @@ def calibration_profile(
     >>> profile.errors[100], profile.errors[50]
     (0.0, 0.5)
     >>> profile.worst[50]
-    WorstInterval(start=0, stop=50, bin=0, coordinate=0, error=0.5)
+    WorstInterval(start=0, stop=50, bin=0, coordinate=0, error=0.5, gap=0.5)
     >>> profile.lower <= 0.5 / profile.rate(50) <= profile.upper <= 1.05 * profile.lower
     True
     """
@@ -244,7 +256,7 @@ def calibration_profile(
                 found[length] = total, u, c
     rounding = _rounding(largest, T)
     known = [(total, u, u + length, c) for length, (total, u, c) in found.items()]
-    worst = {v - u: _interval(u, v, c, total, record) for total, u, v, c in known}
+    worst = {v - u: worst_interval(record, u, v, c, total) for total, u, v, c in known}
     if isinstance(allowed, SecondOrderRate):
         lower, at = _second_order(record, rows, allowed, shortest)
         upper = lower
@@ -260,7 +272,7 @@ def calibration_profile(
         worst=MappingProxyType(worst),
         lower=lower,
         upper=upper,
-        worst_ratio=_interval(u, v, c, total, record),
+        worst_ratio=worst_interval(record, u, v, c, total),
         rate=allowed,
         shortest=shortest,
         width=width,
@@ -386,9 +398,16 @@ def _allowed_sums(rate: Rate, rounds: int) -> FloatArray:
     return allowed
 
 
-def _interval(u: int, v: int, c: int, total: float, record: ForecastRecord) -> WorstInterval:
+def worst_interval(record: ForecastRecord, u: int, v: int, c: int, total: float) -> WorstInterval:
+    """Return rounds u..v−1 with bin and coordinate of row c, whose gaps sum to ±``total``."""
     i, j = divmod(int(c), record.coordinates)
-    return WorstInterval(int(u), int(v), i, j, float(total) / int(v - u))
+    gaps, weights = 0.0, 0.0
+    for start in range(int(u), int(v), CHUNK):
+        stop = min(start + CHUNK, int(v))
+        (h, p), w = record.of_rounds(start, stop), record.weight(i, start, stop)
+        gaps, weights = gaps + float(w @ (h[:, j] - p[:, j])), weights + float(w.sum())
+    gap = gaps / weights if weights else 0.0
+    return WorstInterval(int(u), int(v), i, j, float(total) / int(v - u), gap)
 
 
 def _default_lengths(rounds: int) -> list[int]:

@@ -57,7 +57,6 @@ G. Farina, J. C. Perdomo: arXiv:2604.19592 (delayed outcomes).
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,6 +79,7 @@ from stackcast.calibration._recalibration_kernel import (
 )
 from stackcast.calibration.errors import decision_bins
 from stackcast.calibration.rates import SecondOrderRate
+from stackcast.calibration.tables import array_of, column_names, column_of, read_forecasts
 
 if TYPE_CHECKING:
     import os
@@ -177,7 +177,7 @@ class Recalibration:
 
 def recalibrate(
     forecasts: Any,
-    outcomes: Any,
+    outcomes: Any = None,
     thresholds: Any = None,
     *,
     loss: Any = None,
@@ -192,16 +192,17 @@ def recalibrate(
 
     Parameters
     ----------
-    forecasts : array_like
+    forecasts : array_like or table
         The original probabilities in order of time: T of a yes/no event, or T×k. A table with
-        column names (pandas, polars, NumPy) names the classes.
-    outcomes : array_like
+        column names (pandas, polars, NumPy) names the classes. One that holds the outcomes too, or
+        a file, is read as :func:`~stackcast.calibration.read_forecasts` does.
+    outcomes : array_like, optional
         What happened. Yes/no: 1 or 0, or a number between. Otherwise labels 0 … k − 1, names of
-        classes, or rows with a single one.
+        classes, or rows with a single one. None: in the columns of ``forecasts``.
     thresholds, loss, utility, normalise, seed
         As for :class:`Recalibrator`.
     groups : array_like, optional
-        T labels, or T×a of them, known before the outcomes.
+        T labels, or T×a of them, known before the outcomes; or columns of the table by name.
     classes : list, optional
         The names of k outcomes, in the order of the columns.
     delay : int
@@ -233,6 +234,17 @@ def recalibrate(
     >>> after < before - 0.05
     True
     """
+    if outcomes is None:
+        table = read_forecasts(forecasts)
+        if isinstance(groups, str) or (
+            isinstance(groups, list) and set(map(type, groups)) == {str}
+        ):
+            columns = [groups] if isinstance(groups, str) else groups
+            groups = np.array([column_of(forecasts, name) for name in columns], dtype=object).T
+        forecasts, outcomes = table.forecasts, table.outcomes
+        classes = table.classes if classes is None else classes
+        if outcomes.ndim == 1 and table.classes:
+            outcomes = outcomes.astype(np.int64)
     names = column_names(forecasts)
     p = probabilities("forecasts", forecasts)
     if p.ndim == 2 and p.shape[1] == 1:
@@ -606,14 +618,14 @@ class Recalibrator:
             off = sums <= 0
         if off.any():
             where = int(np.argmax(off))
-            field = f"forecasts, round {where}" if p.ndim == 2 else "forecasts"
+            field = f"forecasts, round {where + 1}" if p.ndim == 2 else "forecasts"
             expected = "probabilities that sum to 1 (normalise=True scales them)"
             raise InputError(field, expected, f"a sum of {sums[where]:.9g}")
         return np.asarray(p / p.sum(axis=-1, keepdims=True))
 
     def _outcomes(self, value: Any, rounds: int) -> FloatArray:
         """Return checked outcomes: numbers from 0 to 1, or labels of classes."""
-        y = _array("outcomes", value)
+        y = array_of("outcomes", value)
         if len(y) != rounds:
             raise InputError("outcomes", f"{rounds} rounds as in forecasts", f"{len(y)}")
         if y.ndim == 2 and y.shape[1] == 1:
@@ -642,7 +654,7 @@ class Recalibrator:
             expected = "one of " + ", ".join(shown(name) for name in self.classes[:12])
         if wrong.any():
             where = int(np.argmax(wrong))
-            field = f"outcomes, round {where}" if rounds > 1 else "outcome"
+            field = f"outcomes, round {where + 1}" if rounds > 1 else "outcome"
             raise InputError(field, expected, shown(y[where]))
         return z
 
@@ -680,30 +692,9 @@ def expert_priors(outcomes: int) -> FloatArray:
     return (1 - BETS) * np.concatenate([(1 - BRIER) * each, BRIER * each])
 
 
-def column_names(table: Any) -> list[str]:
-    """Return the names of a table's columns (pandas, polars, NumPy); none for plain arrays."""
-    names = getattr(getattr(table, "dtype", None), "names", None) or getattr(table, "columns", [])
-    return [str(name) for name in names or []]
-
-
-def _array(field: str, value: Any) -> npt.NDArray[Any]:
-    names = column_names(value)
-    try:
-        if names:
-            array = np.column_stack([np.asarray(value[name]) for name in names])
-        else:
-            array = np.asarray(value)
-    except (KeyError, ValueError):
-        raise InputError(field, "rows of equal length", shown(value)) from None
-    if array.dtype.kind == "O":
-        with contextlib.suppress(TypeError, ValueError):
-            array = array.astype(np.float64)
-    return array
-
-
 def probabilities(field: str, value: Any) -> FloatArray:
     """Return numbers from 0 to 1 as a new array, whatever their shape."""
-    array = _array(field, value)
+    array = array_of(field, value)
     if array.dtype.kind not in "fiub":
         raise InputError(field, "probabilities", shown(value))
     if array.size == 0:
@@ -712,7 +703,7 @@ def probabilities(field: str, value: Any) -> FloatArray:
     wrong = ~((p >= 0) & (p <= 1))
     if wrong.any():
         at = np.unravel_index(int(np.argmax(wrong)), p.shape)
-        where = f"{field}, round {int(at[0])}" if p.ndim else field
+        where = f"{field}, round {int(at[0]) + 1}" if p.ndim else field
         raise InputError(where, "a probability", shown(p[at]))
     return p
 
@@ -730,7 +721,7 @@ def _named_classes(classes: Any) -> tuple[Any, ...]:
 
 def _classes(names: list[str], outcomes: Any, count: int) -> Any:
     """Return the classes of ``count`` columns: their names, or sorted outcomes, or how many."""
-    y = _array("outcomes", outcomes)
+    y = array_of("outcomes", outcomes)
     if y.ndim == 2 or y.dtype.kind in "fiub":
         return count
     known = names or sorted({str(one) for one in y.tolist()})

@@ -49,7 +49,7 @@ from stackcast.calibration._bankroll import (
     settle_round,
 )
 from stackcast.calibration.errors import CHUNK, ForecastRecord, forecast_record
-from stackcast.calibration.profile import WorstInterval
+from stackcast.calibration.profile import WorstInterval, worst_interval
 
 if TYPE_CHECKING:
     from stackcast._validation import FloatArray
@@ -97,15 +97,15 @@ class SequentialTest:
         """The smallest level at which the record is refuted."""
         return min(1.0, 1.0 / self.wealth)
 
-    def sentence(self, name: str) -> str:
-        """Return what was found in words; ``name`` is that of the bin."""
-        by = f"by {_amount(self.wealth)} by round {self.round:,}"
-        bet = f"forecasts in bin {name} are {self.direction}"
-        first, last = self.interval.start + 1, self.interval.stop
+    def sentence(self, where: str, when: str) -> str:
+        """Return what was found in words; ``where`` and ``when`` name the bin and the rounds."""
+        at = self.interval
         return (
-            f"A bettor against these forecasts would have multiplied the money {by}, mostly by "
-            f"betting that {bet} (rounds {first:,}–{last:,}, error {self.interval.error:.4g}); "
-            f"right forecasts let that happen with a chance of at most {self.p_value:.3g}."
+            f"A bettor against these forecasts would have multiplied the money by "
+            f"{_amount(self.wealth)} by round {self.round:,}, mostly by betting that forecasts "
+            f"{where} are {self.direction} ({when}: {at.direction} on average, error "
+            f"{at.error:.4g}); right forecasts let that happen with a chance of at most "
+            f"{self.p_value:.3g}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def sequential_calibration_test(
         wrong = np.flatnonzero(((table < 0) | (table > 1)).any(axis=1))
         if wrong.size:
             picture = shown(table[wrong[0]].tolist())
-            raise InputError(f"{field}, round {wrong[0]}", "numbers from 0 to 1", picture)
+            raise InputError(f"{field}, round {wrong[0] + 1}", "numbers from 0 to 1", picture)
     shares, widths = even_shares(record.bins, False), np.ones(record.coordinates)
     bankroll = new_bankroll(shares, widths, kinds=_BANKS, scale=_SCALE)
     money, last = _bet(bankroll, *record.arrays, record.rounds)
@@ -174,14 +174,15 @@ def sequential_calibration_test(
     i, j, side, e = map(int, np.unravel_index(held(bankroll).argmax(), bankroll.wealth.shape))
     sign, wealth = 1 - 2 * side, min(math.exp(money), _ENOUGH)
     start = _beginning(record, i, j, sign * bankroll.sizes[e], stop)
-    total = float(record.part(start, stop).prefix_sums(i, j)[-1])
+    total = abs(float(record.part(start, stop).prefix_sums(i, j)[-1]))
+    c = i * record.coordinates + j
     return SequentialTest(
         refuted=bool(wealth >= 1 / level),
         level=level,
         wealth=wealth,
         round=stop,
         direction="too low" if sign > 0 else "too high",
-        interval=WorstInterval(start, stop, i, j, abs(total) / (stop - start)),
+        interval=worst_interval(record, start, stop, c, total),
     )
 
 

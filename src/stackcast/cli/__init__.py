@@ -15,6 +15,7 @@ from stackcast.cli.audit import audit
 from stackcast.cli.campaign import campaign
 from stackcast.cli.games import games
 from stackcast.cli.play import play
+from stackcast.cli.recalibrate import recalibrate
 from stackcast.cli.solve import solve
 from stackcast.cli.studio import studio
 from stackcast.cli.sweep import sweep, tournament
@@ -26,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (play, solve, games, audit, verify, sweep, tournament, studio):
+for verb in (play, solve, games, audit, recalibrate, verify, sweep, tournament, studio):
     app.command()(verb)
 app.add_typer(campaign, name="campaign")
 

@@ -24,8 +24,36 @@ def audit(
             "--forecasts",
             metavar="FILE",
             help="Certify or refute the calibration of the forecasts in a CSV or Parquet file with "
-            "columns forecast and outcome (a yes/no event), or forecast_1, forecast_2 … and "
-            "outcome; a column bin is optional.",
+            "columns forecast and outcome (a yes/no event), or forecast_1, forecast_2 … (or "
+            "forecast_NAME) and outcome; columns bin and date are optional.",
+            show_default=False,
+        ),
+    ] = None,
+    forecast_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--forecast-column",
+            metavar="NAME",
+            help="With --forecasts: the column of the probabilities; several, one a class, in "
+            "their order.",
+            show_default=False,
+        ),
+    ] = None,
+    outcome_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--outcome-column",
+            metavar="NAME",
+            help="With --forecasts: the column of what happened.",
+            show_default=False,
+        ),
+    ] = None,
+    date_column: Annotated[
+        str | None,
+        typer.Option(
+            "--date-column",
+            metavar="NAME",
+            help="With --forecasts: a column of dates, in whose words intervals are told.",
             show_default=False,
         ),
     ] = None,
@@ -74,6 +102,16 @@ def audit(
             show_default=False,
         ),
     ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            help="With --forecasts: write a page with reliability diagrams, errors by interval and "
+            "the corrected forecasts.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Print what a record proves.
@@ -83,7 +121,7 @@ def audit(
     response, and if you have them forecast_1, forecast_2 …, phase and round. A table needs --game.
     With --forecasts instead, only the calibration of forecasts is certified, and no game is needed.
 
-    A bound that fails is shown as failed, and the exit code is then 1.
+    The exit code is 1 where a bound fails, or where forecasts are refuted.
 
     Examples:
 
@@ -99,19 +137,31 @@ def audit(
         found = "neither" if file is None else "both"
         raise InputError("audit", "a FILE or --forecasts FILE", found)
     if forecasts is not None:
-        from stackcast.calibration import certify_forecasts
+        from stackcast.calibration import certify_forecasts, read_forecasts
 
-        constant = 1.0 if rate is None else rate
+        columns: Any = {
+            "forecast": forecast_column or None,
+            "outcome": outcome_column or None,
+            "date": date_column,
+        }
+        table = read_forecasts(forecasts, **columns)
         certificate = certify_forecasts(
-            forecasts,
+            table,
             threshold or None,
             _whole_numbers(lengths),
-            constant,
+            1.0 if rate is None else rate,
             shortest=shortest,
             level=level,
         )
+        if page is not None:
+            from stackcast._files import write_whole
+            from stackcast.report import forecast_page
+
+            write_whole(page, forecast_page(table, certificate, threshold or None).encode())
         _show(certificate, certificate.profile, figure, as_json)
-    elif file is not None and not _audit_play(
+        if certificate.verdict == "refuted":
+            raise typer.Exit(1)
+    if file is not None and not _audit_play(
         file, game, ties, lengths, rate, level, figure, as_json
     ):
         raise typer.Exit(1)

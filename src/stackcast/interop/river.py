@@ -12,10 +12,11 @@ from stackcast.calibration import Recalibrator
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_base: Any = library("river.base", "ml")
+_Wrapper: Any = library("river.base", "ml").Wrapper
+_Classifier: Any = library("river.base", "ml").Classifier
 
 
-class OnlineCalibrator(_base.Wrapper, _base.Classifier):  # type: ignore[misc]
+class OnlineCalibrator(_Wrapper, _Classifier):  # type: ignore[misc]
     """A river classifier whose probabilities are corrected by a recalibrator.
 
     Each observation is forecast before it is learnt from. Labels need not be known beforehand: with

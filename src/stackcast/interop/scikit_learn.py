@@ -12,9 +12,11 @@ from stackcast.calibration import Recalibrator
 _base: Any = library("sklearn.base", "ml")
 _folds = library("sklearn.model_selection", "ml")
 _linear = library("sklearn.linear_model", "ml")
+_Mixin: Any = _base.ClassifierMixin
+_Estimator: Any = _base.BaseEstimator
 
 
-class OnlineCalibratedClassifier(_base.ClassifierMixin, _base.BaseEstimator):  # type: ignore[misc]
+class OnlineCalibratedClassifier(_Mixin, _Estimator):  # type: ignore[misc]
     """A classifier whose probabilities are corrected by a :class:`~stackcast.Recalibrator`.
 
     ``fit`` fits the estimator, and the correction learns from probabilities of rows that the

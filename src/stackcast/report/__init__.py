@@ -9,6 +9,12 @@ from stackcast.report.campaigns import (
     range_sentences,
     write_campaign,
 )
+from stackcast.report.forecasts import (
+    draw_intervals,
+    draw_reliabilities,
+    draw_reliability,
+    forecast_page,
+)
 from stackcast.report.pages import (
     Played,
     findings_markdown,
@@ -71,6 +77,7 @@ __all__ = [
     "draw_curve",
     "draw_curves",
     "draw_horizons",
+    "draw_intervals",
     "draw_learned",
     "draw_mixes",
     "draw_pairs",
@@ -79,11 +86,14 @@ __all__ = [
     "draw_regions",
     "draw_regrets",
     "draw_rehearsal",
+    "draw_reliabilities",
+    "draw_reliability",
     "draw_responses",
     "draw_strategies",
     "draw_timeline",
     "draw_utility",
     "findings_markdown",
+    "forecast_page",
     "in_figure",
     "in_notebook",
     "in_page",

@@ -541,12 +541,14 @@ def _bounds_and_phases(audit: Audit | ContinuousAudit) -> list[RenderableType]:
 
 
 def _profile(profile: CalibrationProfile, _: int) -> Table:
-    """Return one row a length, rounds counted from 1."""
+    """Return one row a length; rounds, bins and outcomes are counted from 1."""
     caption = (
         f"error/rate over all intervals of at least {profile.shortest} rounds: "
         f"{profile.lower:.4g} to {profile.upper:.4g}"
     )
-    names = ("rounds", "worst error", "rate", "error/rate", "where", "bin", "coordinate")
+    several = profile.coordinates > 1
+    names = ["rounds>", "worst error>", "rate>", "ratio>", "where>", "bin>", "forecasts"]
+    names[6:6] = ["outcome>"] * several
     rows = (
         (
             f"{length}",
@@ -554,12 +556,13 @@ def _profile(profile: CalibrationProfile, _: int) -> Table:
             f"{profile.rate(length):.4f}",
             f"{at.error / profile.rate(length):.3f}",
             f"{at.start + 1}–{at.stop}",
-            f"{at.bin}",
-            f"{at.coordinate}",
+            f"{at.bin + 1}",
+            *[f"{at.coordinate + 1}"] * several,
+            at.direction,
         )
         for length, at in profile.worst.items()
     )
-    return table("Calibration profile", (f"{name}>" for name in names), rows, caption=caption)
+    return table("Calibration profile", names, rows, caption=caption)
 
 
 def _certificate(certificate: ForecastCertificate, _: int) -> Group:
