@@ -20,6 +20,12 @@ from stackcast.calibration.certificate import (
     table_bins,
 )
 from stackcast.calibration.cones import ConeBinning, tents_or_cells
+from stackcast.calibration.diagrams import (
+    IntervalErrors,
+    Reliability,
+    interval_errors,
+    reliability,
+)
 from stackcast.calibration.errors import (
     ForecastRecord,
     bin_errors,
@@ -43,12 +49,6 @@ from stackcast.calibration.rates import (
     as_rate,
 )
 from stackcast.calibration.recalibration import Odds, Recalibration, Recalibrator, recalibrate
-from stackcast.calibration.reliability import (
-    IntervalErrors,
-    Reliability,
-    interval_errors,
-    reliability,
-)
 from stackcast.calibration.sequential_test import SequentialTest, sequential_calibration_test
 from stackcast.calibration.tables import (
     ForecastTable,
