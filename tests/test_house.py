@@ -10,6 +10,7 @@ import pytest
 import stackcast as sc
 
 sys.path.append(str(Path(__file__).parent.parent / "tools"))
+import bite
 import walks
 
 FORMER = {
@@ -32,6 +33,19 @@ def test_a_former_name_is_the_same_object(former: str) -> None:
 def test_a_former_name_is_found_and_not_listed(former: str) -> None:
     assert sc.agents.find(former) is getattr(sc.agents, former)
     assert former not in sc.agents.names()
+
+
+@pytest.mark.parametrize("entry", bite.BREAKS, ids=lambda entry: entry.what)
+def test_every_break_still_fits_its_formula_and_its_test(entry: bite.Break) -> None:
+    """`make bite` breaks these formulas; here only that they are where it looks for them."""
+    root = Path(__file__).parent.parent
+    source = (root / "src" / "stackcast" / entry.file).read_text(encoding="utf-8")
+    for right, wrong in ((entry.right, entry.wrong), *entry.also):
+        assert right in source
+        assert right != wrong
+    file, name = entry.test.split("::", 1)
+    tests = (root / "tests" / file).read_text(encoding="utf-8")
+    assert f"def {name.split('[')[0]}(" in tests
 
 
 def test_one_round_of_play_is_a_short_walk() -> None:

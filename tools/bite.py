@@ -120,7 +120,7 @@ BREAKS = [
     ),
     Break(
         "regions: hit-and-run that favours one end of the chord",
-        "games/spaces.py",
+        "games/_drawing.py",
         "(high - low) * rng.random()",
         "(high - low) * rng.random() ** 2",
         "solvers/test_regions.py::test_samples_stay_in_their_region_and_fill_it",
@@ -191,8 +191,8 @@ BREAKS = [
     Break(
         "continuous: answers that are no best responses left out of the bound",
         "auditing/continuous.py",
-        "off = constants.lipschitz_response * tallies.response_distance",
-        "off = 0.5 * constants.lipschitz_response * tallies.response_distance",
+        "off = constants.lipschitz_response * found.response_distance",
+        "off = 0.5 * constants.lipschitz_response * found.response_distance",
         "principals/test_continuous_play.py::test_answers_that_are_no_best_responses_are_in_the_bounds",
     ),
     Break(
@@ -241,8 +241,8 @@ BREAKS = [
     Break(
         "continuous: a Lipschitz constant of half the size",
         "games/families.py",
-        "        response=1.0 / kappa,\n        value=gap",
-        "        response=0.5 / kappa,\n        value=gap",
+        "lipschitz_best_response=1.0 / kappa,\n        lipschitz_value=gap",
+        "lipschitz_best_response=0.5 / kappa,\n        lipschitz_value=gap",
         "games/test_continuous_games.py::test_families_satisfy_the_assumption_and_their_gradients_are_right",
     ),
     Break(
