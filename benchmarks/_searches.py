@@ -108,7 +108,7 @@ def _paper(view: PrincipalView, oracle: BestResponseOracle, seed: int) -> FloatA
         optimising=Precision(ACCURACY, ACCURACY),
         checking=Precision(ACCURACY, ACCURACY),
     )
-    found = ask_oracle(learn_commitment(view, theory, seed), oracle)
+    found = ask_oracle(learn_commitment(view, theory, seed, "question"), oracle)
     return None if found is None else found.strategy
 
 

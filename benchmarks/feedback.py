@@ -1,6 +1,6 @@
 """What an agent costs that sees drawn actions only, and the margin that it asks for.
 
-``python -m benchmarks feedback`` prints the tables of ``docs/reference/feedback.md``. A principal
+``python -m benchmarks feedback`` prints the table of ``docs/reference/play.md``. A principal
 that is told the game holds the optimum with a margin. The margin of a row is the one of
 :data:`MARGINS` with the least mean loss over :data:`GAMES` on seed 0; losses are those of seed 1,
 as shares of the width of U_P. Every play is kept in

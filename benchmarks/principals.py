@@ -144,7 +144,7 @@ def _played(
 
 def _by_hand(game: FiniteGame, horizon: int, seed: int, coarse: float, constant: float) -> Any:
     parameters = hand_set(*game.shape, horizon, coarse, constant)
-    return ExploreThenCommit(game.principal_view, parameters, seed=seed)
+    return ExploreThenCommit(game.principal_view, parameters, seed=seed, oracle="question")
 
 
 #: The practical learner, and the principals that it is compared with.

@@ -46,7 +46,7 @@ WRONG = {
     "robust": 3.0,
     "optimisation": 1 / 20,
     "rescheduling": 1 / 8,
-    "rescheduled-search": 1 / 20,
+    "rescheduled-search": 1 / 2000,
     "separation-prefix": 1 / 2,
     "separation-interval": 2.0,
     "separation-adaptive": 2.0,

@@ -303,7 +303,7 @@ class _Run:
 def _explore_then_commit(game: Game, rounds: int, seed: int) -> _Run:
     m, k = game.shape
     theory = hand_set(m, k, rounds)
-    principal = ExploreThenCommit(game.principal_view, theory, seed=seed)
+    principal = ExploreThenCommit(game.principal_view, theory, seed=seed, oracle="question")
     t = play(principal, Calibrated(game.agent_view, seed=seed), rounds, game)
     last, h, y = t.blocks[-1], principal.result.strategy, principal.result.response
     value = solve(game).value
