@@ -24,7 +24,7 @@ AGENTS = {
     "Calibrated": 6,
     "SleepingCalibrated": 5,
     "NonAdaptive": 5,
-    "AdaptiveHedge": 5,
+    "AdaNormalHedge": 5,
     "BlumMansour": 5,
     "Hedge": 5,
     "FollowTheLeader": 5,
