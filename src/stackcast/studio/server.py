@@ -254,7 +254,7 @@ def serve(
     app = Guard(Studio(folder).app(), token, hosts)
     config = uvicorn.Config(
         app,
-        log_level="error",
+        log_level="critical",  # an open page at Ctrl-C is no error
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_SECONDS,
