@@ -52,7 +52,8 @@ def take(page: Any, name: str, height: int) -> None:
     clip = {"x": 0, "y": 0, "width": width, "height": height}
     file = IMAGES / f"studio-{name}.png"
     page.screenshot(path=file, full_page=True, clip=clip)
-    Image.open(file).quantize(128, dither=Image.Dither.NONE).save(file, optimize=True)
+    few = {"method": Image.Quantize.MAXCOVERAGE, "dither": Image.Dither.NONE}  # rare hues stay
+    Image.open(file).convert("RGB").quantize(256, **few).save(file, optimize=True)
     print(f"docs/images/studio-{name}.png", flush=True)
 
 
