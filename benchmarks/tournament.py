@@ -8,10 +8,12 @@ benchmarks tournament`` plays what ``out/tournament`` lacks and writes
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks._page import table
+from stackcast.games import list_games
 from stackcast.report.series import draw_curves, draw_pairs
 from stackcast.sweeps import load, ranking, sweep, tournament_specification
 
@@ -19,16 +21,22 @@ if TYPE_CHECKING:
     import polars as pl
 
 ROUNDS, SEEDS = 5_000, 1
-FOLDER = Path("out/tournament")
+FOLDER, TUNED = Path("out/tournament"), Path("out/tournament-optuna")
+OPTUNA, AGAINST = "examples/optuna_principal.py:OptunaPrincipal", "Calibrated"
 DOCS = Path(__file__).parent.parent / "docs"
 
 _HEAD = """# The tournament
 
 All principals meet all agents on every game of the catalogue that they play: {plays:,} plays of
-{rounds:,} rounds, {seeds}, {games} games. Regret is V\\* less what the principal earned a round, in
-units of the range of its payoffs; below 0 it earned more than V\\*, which agents that trust
+{rounds:,} rounds, {seeds}, {games} of its {known} games. Regret is V\\* less what the principal
+earned a round, in units of the range of its payoffs; below 0 it earned more than V\\*, which agents that trust
 averages allow. *Oracle* is told the agent's payoffs. Written by `python -m benchmarks tournament`;
 `stackcast tournament` plays it anywhere; [your own player](../how-to/tournament.md) may enter.
+"""
+
+
+_TUNER = """`OptunaPrincipal` of `examples/optuna_principal.py` asks Optuna's TPE for a hundred
+strategies and tells it what each earned ([how](../how-to/optuna.md)).
 """
 
 
@@ -58,8 +66,8 @@ def certificates(rows: pl.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def write(rows: pl.DataFrame) -> dict[str, Any]:
-    """Write the page and its figures from the rows of a sweep."""
+def write(rows: pl.DataFrame, tuned: pl.DataFrame | None = None) -> dict[str, Any]:
+    """Write the page and its figures from the rows of a sweep, and those of the tuner."""
     import polars as pl
 
     failed = rows.filter(pl.col("error").is_not_null()).height
@@ -67,6 +75,7 @@ def write(rows: pl.DataFrame) -> dict[str, Any]:
     seeds = done["seed"].n_unique()
     head = _HEAD.format(
         plays=done.height, rounds=done["rounds"].max(), games=done["game"].n_unique(),
+        known=len(list_games()),
         seeds=f"{seeds} seed" + ("s" if seeds > 1 else ""),
     )  # fmt: skip
     tables: dict[str, Any] = {}
@@ -86,6 +95,11 @@ def write(rows: pl.DataFrame) -> dict[str, Any]:
             figure = draw(one)
             figure.savefig(file, dpi=110)
             lines.append(f"![{about}, {kind} games](../images/{file.name})\n")
+    if tuned is not None:
+        met = done.filter(pl.col("agent") == AGAINST, pl.col("game").is_in(tuned["game"].implode()))
+        both = pl.concat([met, tuned.filter(pl.col("error").is_null())], how="diagonal_relaxed")
+        tables["tuner"] = ranks(both)
+        lines += [f"## Optuna beside them, against `{AGAINST}`\n", _TUNER, *table(tables["tuner"])]
     tables["certificates"] = certificates(done)
     lines += ["## Certificates\n", "In how many plays each bound of the audit holds.\n"]
     lines += table(tables["certificates"])
@@ -94,5 +108,10 @@ def write(rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def main() -> dict[str, Any]:
-    sweep(tournament_specification(ROUNDS, SEEDS), FOLDER)
-    return write(load(FOLDER))
+    whole = tournament_specification(ROUNDS, SEEDS, [OPTUNA])
+    ours = tuple(p for p in whole.principals if p.name != OPTUNA)
+    sweep(replace(whole, principals=ours), FOLDER)
+    tuner = tuple(p for p in whole.principals if p.name == OPTUNA)
+    agents = tuple(a for a in whole.agents if a.name == AGAINST)
+    sweep(replace(whole, principals=tuner, agents=agents), TUNED)  # slow: against one agent
+    return write(load(FOLDER), load(TUNED))
