@@ -29,9 +29,10 @@ _HEAD = """# The tournament
 
 All principals meet all agents on every game of the catalogue that they play: {plays:,} plays of
 {rounds:,} rounds, {seeds}, {games} of its {known} games. Regret is V\\* less what the principal
-earned a round, in units of the range of its payoffs; below 0 it earned more than V\\*, which agents that trust
-averages allow. *Oracle* is told the agent's payoffs. Written by `python -m benchmarks tournament`;
-`stackcast tournament` plays it anywhere; [your own player](../how-to/tournament.md) may enter.
+earned a round, in units of the range of its payoffs; below 0 it earned more than V\\*, which agents
+that trust averages allow. *Oracle* is told the agent's payoffs. Written by `python -m benchmarks
+tournament`; `stackcast tournament` plays it anywhere; [your own player](../how-to/tournament.md)
+may enter.
 """
 
 
