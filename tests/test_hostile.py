@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import stackcast as sc
+from stackcast._files import remove_drafts
 from stackcast._random import stream
 from stackcast._state import decode_state, encode_state
 from stackcast._validation import InputError
@@ -23,6 +24,7 @@ from stackcast.auditing import audit
 from stackcast.calibration import AdaptiveForecaster, ThresholdBinning, certify, certify_forecasts
 from stackcast.campaigns import Campaign
 from stackcast.cli import main
+from stackcast.sweeps import Specification
 
 ROOT = Path(__file__).parent.parent
 
@@ -216,3 +218,33 @@ def test_an_audit_and_a_certificate_hold_few_bytes_a_round() -> None:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak < limit * T, peak / T
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+@pytest.mark.parametrize("story", ["play", "sweep", "tell"])
+def test_a_command_killed_inside_its_writes_goes_on(story: str) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "kills.py", story, "--kills", "20"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, (done.stdout, done.stderr)
+
+
+def test_what_a_killed_write_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    mark = "0123456789abcdef"
+    ours = [f".{mark}.report.html", f".report.html.{mark}.tmp", f"..{mark}.report.html.{mark}.tmp"]
+    others = ["report.html", ".report.html", f".{mark}.notes", ".report.html.x.tmp", f".{mark}"]
+    for name in (*ours, *others):
+        (tmp_path / name).write_text("x")
+    remove_drafts(tmp_path, ["report.html"])
+    assert {file.name for file in tmp_path.iterdir()} == {*others}
+
+
+def test_more_seeds_than_a_machine_can_count_are_refused(tmp_path: Path) -> None:
+    table = {"rounds": 10, "games": [{"name": "inspection"}], "seeds": 10**30}
+    table |= {"principals": [{"name": "Oracle"}], "agents": [{"name": "Hedge"}]}
+    with pytest.raises(InputError, match="seeds: expected at most 1,000,000 numbers"):
+        Specification.of(table, tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import tomllib
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from stackcast._validation import InputError, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from stackcast._validation import Table
 
 
@@ -45,6 +48,16 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def remove_drafts(folder: Path, names: Iterable[str]) -> None:
+    """Remove what writing files of these names left where it was killed."""
+    mark = "[0-9a-f]{16}"
+    ours = "|".join(re.escape(name[:200]) for name in names)
+    draft = re.compile(rf"\.{{1,2}}{mark}\.({ours})(\.{mark}\.tmp)?|\.({ours})\.{mark}\.tmp")
+    for left_over in folder.glob(".*"):
+        if draft.fullmatch(left_over.name):
+            left_over.unlink(missing_ok=True)
 
 
 def read_bytes(path: str | os.PathLike[str], expected: str = "a file that can be read") -> bytes:

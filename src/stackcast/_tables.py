@@ -68,7 +68,7 @@ def _read_parquet(pl: Any, path: Path) -> Any:
         first = file.read(4)
     if first != b"PAR1":
         raise InputError("file", "a parquet table", "a file of another sort")
-    with _silent():
+    with silent():
         rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
         if rows > MOST_ROWS:
             raise InputError("file", f"at most {MOST_ROWS:,} rows", f"{rows:,}")
@@ -76,7 +76,7 @@ def _read_parquet(pl: Any, path: Path) -> Any:
 
 
 @contextlib.contextmanager
-def _silent() -> Iterator[None]:
+def silent() -> Iterator[None]:
     """Send what a reader in another language prints when it panics nowhere."""
     kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stackcast._tables import silent
 from stackcast._validation import InputError, shown
 from stackcast.calibration import (
     float_column,
@@ -85,7 +86,8 @@ def _is_saved_transcript(path: Path) -> bool:
     import polars as pl
 
     try:
-        return "stackcast" in pl.read_parquet_metadata(path)
+        with silent():
+            return "stackcast" in pl.read_parquet_metadata(path)
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException:  # a reader that panics raises no ordinary exception

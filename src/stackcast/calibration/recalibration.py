@@ -556,6 +556,8 @@ class Recalibrator:
             return cls._restored(state)
         except InputError as error:
             raise error.inside(str(path)) from None
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise InputError(str(path), "the state of a recalibrator", f"{error}") from None
 
     @classmethod
     def _restored(cls, state: State) -> Recalibrator:

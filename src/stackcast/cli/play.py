@@ -119,6 +119,7 @@ def play(
         stackcast play --resume inspection-0
     """
     from stackcast import report
+    from stackcast._files import remove_drafts
     from stackcast.cli._screen import print_json, say, screen, warn
 
     chosen: Any
@@ -154,6 +155,7 @@ def play(
         raise typer.Exit(130)
     for name in _PASSING[1:]:
         (folder / name).unlink(missing_ok=True)
+    remove_drafts(folder, (*_PASSING, *_RESULTS, "stackcast-files.json"))
     report.remove_files(folder, [_SETTINGS])
     if played.audit.failed:
         raise typer.Exit(1)

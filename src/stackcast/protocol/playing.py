@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from stackcast._files import reason
+from stackcast._files import reason, remove_drafts
 from stackcast._state import decode_state, encode_state, load_state, save_state
 from stackcast._validation import InputError, shown, whole_number
 from stackcast.protocol.contracts import Block, Responses, fits, small_responses
@@ -299,8 +299,7 @@ class _Checkpoint:
 
     def resume(self, principal: Principal, agent: Agent, record: _Record) -> None:
         """Bring both players and the record to the last checkpoint, if there is one."""
-        for left_over in self._path.parent.glob(f".{self._path.name}.*.tmp"):
-            left_over.unlink(missing_ok=True)
+        remove_drafts(self._path.parent, [self._path.name])
         if not self._path.exists():
             self._file.truncate(0)
             return

@@ -24,6 +24,7 @@ import numpy as np
 
 from stackcast._files import read_bytes, write_whole
 from stackcast._frames import InFrames
+from stackcast._tables import silent
 from stackcast._validation import InputError, one_of, real_matrix, text
 from stackcast.games import ContinuousGame, game_from_table, game_to_table
 from stackcast.protocol.contracts import Block, small_responses
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _KEY = "stackcast"
+#: Entries of lists that are made together.
+_TOGETHER = 1 << 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,7 +215,7 @@ class Transcript(InFrames):
             else:
                 rows = [view.utilities(h, answers[a:b]) for h, a, b in spans]
             return np.concatenate(rows)
-        blocks = np.repeat(np.arange(len(self.block_rounds)), self.block_rounds)
+        blocks = np.repeat(np.arange(len(self.block_rounds), dtype=np.int32), self.block_rounds)
         utilities: FloatArray = view.utilities(self.block_strategies)[blocks, answers]
         return utilities
 
@@ -277,7 +280,8 @@ class Transcript(InFrames):
         if data[:4] != b"PAR1":
             raise InputError(place, "a saved transcript (Parquet)", "a file of another sort")
         try:
-            words = pl.read_parquet_metadata(data)
+            with silent():
+                words = pl.read_parquet_metadata(data)
             if _KEY not in words:
                 found = "a Parquet file that stackcast did not write"
                 raise InputError(place, "a saved transcript", found)
@@ -285,7 +289,9 @@ class Transcript(InFrames):
             if about["format"] != FORMAT:
                 found = f"format {about['format']!r}"
                 raise InputError(place, f"a transcript in format {FORMAT}", found)
-            transcript = _from_table(pl.read_parquet(data), about)
+            with silent():
+                frame = pl.read_parquet(data)
+            transcript = _from_table(frame, about)
             intact = about.pop("sha256") == _digest(transcript, about)
         except InputError as error:
             if error.field == place:
@@ -394,7 +400,24 @@ def _from_table(frame: pl.DataFrame, about: Table) -> Transcript:
 
 
 def _lists(name: str, values: AnyArray, lengths: IntArray) -> pl.Series:
-    """Return ``values`` cut into consecutive lists of the given lengths, empty ones included."""
+    """Return ``values`` cut into consecutive lists of the given lengths, empty ones included.
+
+    Some lists are made at a time, so that what making them takes stays small.
+    """
+    import polars as pl
+
+    ends, made = np.cumsum(lengths), []
+    first = stop = 0
+    while first < len(lengths):
+        start = stop
+        last = max(int(np.searchsorted(ends, start + _TOGETHER, side="right")), first + 1)
+        stop = int(ends[last - 1])
+        made.append(_some_lists(name, values[start:stop], lengths[first:last]))
+        first = last
+    return pl.concat(made)
+
+
+def _some_lists(name: str, values: AnyArray, lengths: IntArray) -> pl.Series:
     import polars as pl
 
     filled = np.flatnonzero(lengths)

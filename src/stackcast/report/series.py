@@ -76,10 +76,11 @@ def draw_utility(
     ax = new_axes(ax)
     earned = transcript.utilities(game=game)
     ends = stretches(len(earned), _POINTS)
-    sums = np.concatenate([[0.0], np.cumsum(earned)])
-    windows = np.diff(np.concatenate([[0.0], sums[ends]])) / np.diff(np.append(0, ends))
+    starts = np.append(0, ends[:-1])
+    parts = np.add.reduceat(earned, starts)
+    windows, average = parts / (ends - starts), np.cumsum(parts) / ends
     ax.step(ends, windows, where="pre", color=BLUE, alpha=0.35, linewidth=1.0, label="as it went")
-    ax.plot(ends, sums[ends] / ends, color=BLUE, linewidth=2.6, label="average so far")
+    ax.plot(ends, average, color=BLUE, linewidth=2.6, label="average so far")
     low, high = float(min(windows.min(), audit.value)), float(max(windows.max(), audit.value))
     room = (high - low) or 1.0
     bottom, top = low - 0.08 * room, high + 0.25 * room
@@ -124,13 +125,14 @@ def _certificate(transcript: Transcript, game: Any, ends: IntArray) -> FloatArra
     if ids is None or table is None or transcript.compact_responses.ndim != 1:
         return None
     norms = column_norms(game.principal_view.payoffs, game.space)
-    blocks = np.repeat(np.arange(len(transcript.block_rounds)), transcript.block_rounds)
+    last = np.cumsum(transcript.block_rounds)
     answers = transcript.compact_responses
     totals = np.zeros((len(norms), table.shape[1]))
     found = np.empty(len(ends))
     start = 0
     for i, end in enumerate(ends.tolist()):
-        gaps = transcript.block_strategies[blocks[start:end]] - table[ids[start:end]]
+        blocks = np.searchsorted(last, np.arange(start, end), side="right")
+        gaps = transcript.block_strategies[blocks] - table[ids[start:end]]
         np.add.at(totals, answers[start:end], gaps)
         found[i] = norms @ np.abs(totals).max(axis=1) / end
         start = end
@@ -257,11 +259,10 @@ def draw_responses(transcript: Transcript, game: Any = None, ax: Any = None) -> 
 
 def _response_shares(transcript: Transcript, game: Any, ax: Any) -> tuple[float, float]:
     names = game.agent_view.agent_actions
-    answers = transcript.compact_responses.astype(np.int64)
+    answers = transcript.compact_responses
     ends = stretches(len(answers), _COLUMNS)
-    column = np.searchsorted(ends, np.arange(len(answers)), side="right")
-    counts = np.zeros((len(ends), len(names)))
-    np.add.at(counts, (column, answers), 1.0)
+    stretched = np.split(answers, ends[:-1])
+    counts = np.array([np.bincount(part, minlength=len(names)) for part in stretched], np.float64)
     shares = counts / counts.sum(axis=1, keepdims=True)
     frequent = np.argsort(-counts.sum(axis=0), kind="stable")
     shown = sorted(frequent[:_MOST_ANSWERS].tolist())

@@ -360,7 +360,7 @@ def _numbers(place: str, value: object, *, at_least: int = 0, count: bool = True
     elif isinstance(value, list):
         numbers = value
     elif isinstance(value, int) and not isinstance(value, bool):
-        numbers = range(value) if count else [value]
+        numbers = range(min(value, _MOST + 1)) if count else [value]
     if len(numbers) > _MOST:
         raise InputError(place, f"at most {_MOST:,} numbers", shown(value))
     expected = f"{_NUMBERS}, each from {at_least} to 10¹⁸"
