@@ -44,42 +44,17 @@ if TYPE_CHECKING:
     from stackcast.protocol import Block, Transcript, play
     from stackcast.solvers import BestResponseRegions, Solution, solve
 
-_HOMES = {
-    "Audit": "stackcast.auditing",
-    "BestResponseRegions": "stackcast.solvers",
-    "Block": "stackcast.protocol",
-    "Constraint": "stackcast.games",
-    "ContinuousGame": "stackcast.games",
-    "FiniteGame": "stackcast.games",
-    "InputError": "stackcast._validation",
-    "SecurityGame": "stackcast.games",
-    "Solution": "stackcast.solvers",
-    "Transcript": "stackcast.protocol",
-    "audit": "stackcast.auditing",
-    "calibration_profile": "stackcast.calibration",
-    "catalogue": "stackcast.games",
-    "list_games": "stackcast.games",
-    "load_game": "stackcast.games",
-    "play": "stackcast.protocol",
-    "save_game": "stackcast.games",
-    "solve": "stackcast.solvers",
+#: The names that are offered here, by the room that they come from; the others are rooms.
+_OFFERED = {
+    "_validation": "InputError",
+    "auditing": "Audit audit",
+    "calibration": "calibration_profile",
+    "games": "Constraint ContinuousGame FiniteGame SecurityGame catalogue list_games load_game "
+    "save_game",
+    "protocol": "Block Transcript play",
+    "solvers": "BestResponseRegions Solution solve",
 }
-_ROOMS = (
-    "agents",
-    "auditing",
-    "calibration",
-    "campaigns",
-    "checks",
-    "claims",
-    "games",
-    "interop",
-    "principals",
-    "protocol",
-    "report",
-    "solvers",
-    "sweeps",
-    "theory",
-)
+_HOMES = {name: room for room, names in _OFFERED.items() for name in names.split()}
 
 __all__ = [
     "Audit",
@@ -119,8 +94,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
-    elif name in _ROOMS:
+        value = getattr(importlib.import_module(f"stackcast.{_HOMES[name]}"), name)
+    elif name in __all__:
         value = importlib.import_module(f"stackcast.{name}")
     else:
         raise AttributeError(f"module 'stackcast' has no attribute {name!r}")
