@@ -52,8 +52,9 @@ def take(page: Any, name: str, height: int) -> None:
     clip = {"x": 0, "y": 0, "width": width, "height": height}
     file = IMAGES / f"studio-{name}.png"
     page.screenshot(path=file, full_page=True, clip=clip)
-    few = {"method": Image.Quantize.MAXCOVERAGE, "dither": Image.Dither.NONE}  # rare hues stay
-    Image.open(file).convert("RGB").quantize(256, **few).save(file, optimize=True)
+    method = Image.Quantize.MAXCOVERAGE  # rare hues stay
+    few = Image.open(file).convert("RGB").quantize(256, method, dither=Image.Dither.NONE)
+    few.save(file, optimize=True)
     print(f"docs/images/studio-{name}.png", flush=True)
 
 
