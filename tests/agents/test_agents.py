@@ -394,10 +394,6 @@ def golden_play() -> dict[str, str]:
     return played
 
 
-if __name__ == "__main__":
-    GOLDEN.write_text(json.dumps(golden_play(), indent=1) + "\n")
-
-
 @pytest.mark.parametrize("starts", ["streaming", "all", "first"])
 def test_the_starts_of_calibrated_agents_are_those_of_the_other_names(starts: Any) -> None:
     game = sc.games.uniform(3, 3, 1)
@@ -438,3 +434,7 @@ def test_a_calibrated_agent_with_a_binning_of_its_own() -> None:
         Calibrated(game.agent_view, binning=grid, ties="random")
     with pytest.raises(sc.InputError, match="coordinates"):
         Calibrated(game.agent_view, binning=sc.calibration.ThresholdBinning([0.5]))
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(json.dumps(golden_play(), indent=1) + "\n")

@@ -61,3 +61,13 @@ def test_calibrated_on_every_interval(domain: Domain) -> None:
 def test_the_contract_of_forecasters() -> None:
     domain = Ball(2)
     check_forecaster(lambda: AdaptiveForecaster(ConeBinning(domain, 0.4), domain, seed=5))
+
+
+@pytest.mark.parametrize("domain", [Ball(3), Polytope.box([-1, -0.5, -1], [1, 0.5, 0.3])])
+def test_tents_in_space_leave_no_hole(domain: Domain) -> None:
+    binning = ConeBinning(domain, 0.35)
+    points = domain.sample(4000, 1)
+    points[::4] = [domain.argmax(p) for p in points[::4]]  # and on the boundary
+    far = np.linalg.norm(points[:, None] - binning.points[None], axis=2).min(axis=1)
+    assert far.max() <= 0.35 + 1e-9
+    assert all(domain.contains(x, 1e-9) for x in binning.points)
