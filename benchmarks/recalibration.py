@@ -290,6 +290,8 @@ def measured(
     path = OUT / kind / f"{name}.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     for method in [name for name in methods if name not in known]:
+        if method == "MAPIE" and len(stream.outcomes) > 50_000:
+            continue
         q, y = stream.forecasts.copy(), stream.outcomes.copy()
         methods[method](q[:300], y[:300], stream)  # compile
         began = time.process_time()
@@ -298,7 +300,7 @@ def measured(
         known[method] = figures(p, stream) | {"seconds a million": 1e6 * took / len(y)}
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(known, indent=1))
-    return {method: known[method] for method in methods}
+    return {method: known[method] for method in methods if method in known}
 
 
 def retired() -> None:
@@ -317,7 +319,7 @@ def retired() -> None:
 def excess(rows: Rows, of: str, kind: str) -> Any:
     """Return by how much ``of`` lies above the best of the others, and what was to be reached."""
     found = []
-    for row in rows.values():
+    for row in (row for row in rows.values() if of in row["methods"]):
         best = min(figure[kind] for name, figure in row["methods"].items() if name != of)
         found.append((row["methods"][of][kind] - best, row["rounds"]))
     above, rounds = np.array(found).T
@@ -337,16 +339,16 @@ def summary(rows: Rows) -> Iterator[str]:
         "| s per million |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
-    names = list(next(iter(rows.values()))["methods"])
-    for name in names:
+    for name in dict.fromkeys(name for row in rows.values() for name in row["methods"]):
         cells = []
         for kind in ("log loss", "Brier"):
             above, room = excess(rows, name, kind)
             cells += [f"{above.mean():+.4f}, {above.max():+.4f}", f"{(above <= room).sum()}"]
-        own = [row["methods"][name] for row in rows.values()]
+        own = [row["methods"][name] for row in rows.values() if name in row["methods"]]
         worst = np.array([figure["worst interval"] for figure in own])
         speed = np.median([f["seconds a million"] for f in own if f["seconds a million"] > 0])
         shown = f"**{name}**" if name == "recalibrate" else name
+        shown += f" (on {len(own)})" if len(own) < len(rows) else ""
         yield (
             f"| {shown} | {' | '.join(cells)} | {worst.mean():.2f}, {worst.max():.2f} "
             f"| {(worst <= 1).sum()} | {sum(figure['refuted'] for figure in own):.0f} "
@@ -378,19 +380,19 @@ def by_stream(rows: Rows) -> Iterator[str]:
 
 
 def speeds() -> dict[str, float]:
-    """Return forecasts a second of the processor's time, the best of five runs."""
+    """Return forecasts a second of the processor's time, the best of three runs."""
     rng = stream(0, "recalibration", "speed")
 
     def best(task: Callable[[], object], count: int) -> float:
         task()
         times = []
-        for _ in range(5):
+        for _ in range(3):
             began = time.process_time()
             task()
             times.append(time.process_time() - began)
         return count / min(times)
 
-    T = 300_000
+    T = 200_000
     q = rng.random(T)
     y = (rng.random(T) < q**2).astype(float)
     P = rng.dirichlet(np.ones(4), T)
@@ -450,7 +452,7 @@ def collected() -> dict[str, Any]:
         for name, one in streams.items():
             path = OUT / kind / f"{name}.json"
             known = json.loads(path.read_text())
-            figures_of = {method: known[method] for method in methods}
+            figures_of = {method: known[method] for method in methods if method in known}
             if kind == "yes_no":
                 figures_of["retired"] = old[name]
             found[f"{kind}/{name}"] = {
@@ -462,12 +464,27 @@ def collected() -> dict[str, Any]:
     return found
 
 
+def _keep(known: dict[str, Any]) -> None:
+    """Write the results with six digits, a stream a line."""
+
+    def short(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: short(one) for key, one in value.items()}
+        return float(f"{value:.6g}") if isinstance(value, float) else value
+
+    parts = []
+    for name, table in short(known).items():
+        rows = ",\n".join(f"  {json.dumps(key)}: {json.dumps(row)}" for key, row in table.items())
+        parts.append(f" {json.dumps(name)}: {{\n{rows}\n }}")
+    RESULTS.write_text("{\n" + ",\n".join(parts) + "\n}\n")
+
+
 def page() -> None:
     """Write the results and the page that shows them."""
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     if OUT.is_dir():
         known["streams"] = collected()
-        RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+        _keep(known)
     parts = [_PAGE]
     if "speeds" in known:
         parts += ["## Speed", "", "| what | forecasts a second |", "|---|---|"]
@@ -515,8 +532,12 @@ Written by `python -m benchmarks.recalibration page` from what `measure` and `sp
   within 10⁻⁶ of 0 and 1, which favours methods that print such forecasts.
 - `retired` is `recalibrate` before the bankroll. OPS, OBS and TOPS are our reading of Gupta and
   Ramdas (γ = .1, D = 100). netcal is its histogram, MAPIE its top-label calibrator with a sigmoid,
-  both refitted to the last 5,000 rounds twenty times; netcal's Bayesian binning needs PyTorch and
-  was not measured. `vector` scales temperature and bias by gradient steps.
+  both refitted to the last 5,000 rounds twenty times (MAPIE on streams of up to 50,000); netcal's
+  Bayesian binning needs PyTorch and was not measured. `vector` scales temperature and bias by
+  gradient steps.
+- What was not reached: the sequential test, which sees every regularity in time, still refutes a
+  few corrected streams at 5%, although each of their intervals is within the rate. On streams whose
+  shipped order helps, a part of the gain is that order: compare them with those marked ~.
 """
 
 
@@ -527,12 +548,12 @@ def main(words: list[str]) -> None:
     elif words == ["speed"]:
         known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
         known["speeds"] = speeds()
-        RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+        _keep(known)
         print(known["speeds"])
     elif words == ["delays"]:
         known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
         known["delays"] = delays()
-        RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+        _keep(known)
     elif words == ["page"]:
         page()
     elif len(words) == 2 and words[0] == "measure" and words[1] in ("tune", "report"):

@@ -329,14 +329,8 @@ def _root(B: float, m: float, C: float, r: float, z: float) -> float:
 
 @leaf
 def choose_event(
-    B: float,
-    m: float,
-    C: float,
-    r: float,
-    z: FloatArray,
-    edges: FloatArray,
-    sides: Sides,
-) -> int:
+    B: float, m: float, C: float, r: float, z: FloatArray, edges: FloatArray, sides: Sides,
+) -> int:  # fmt: skip
     """Write the forecasts at which the bets cancel, their chances and decisions; return how many.
 
     B, m are wealth and mean of the bets in log loss, C, r of those in the Brier score, z[i] what
@@ -799,16 +793,9 @@ def _imbalance(bankroll: Bankroll, groups: IntArray, decisions: int, i: int, j: 
 
 @leaf
 def _forecast_event(
-    q: float,
-    groups: IntArray,
-    held: FloatArray,
-    bankroll: Bankroll,
-    maps: Maps,
-    edges: FloatArray,
-    z: FloatArray,
-    sides: Sides,
-    row: FloatArray,
-) -> int:
+    q: float, groups: IntArray, held: FloatArray, bankroll: Bankroll, maps: Maps,
+    edges: FloatArray, z: FloatArray, sides: Sides, row: FloatArray,
+) -> int:  # fmt: skip
     """Write the advice for q and the sides of its forecast; return how many there are."""
     _advise_event(q, maps, row)
     for i in range(edges.size + 1):
@@ -824,16 +811,9 @@ def _forecast_event(
 
 @inner
 def _forecast_classes(
-    q: FloatArray,
-    groups: IntArray,
-    held: FloatArray,
-    bankroll: Bankroll,
-    maps: Maps,
-    loss: FloatArray,
-    z: FloatArray,
-    sides: Sides,
-    row: FloatArray,
-) -> tuple[int, float]:
+    q: FloatArray, groups: IntArray, held: FloatArray, bankroll: Bankroll, maps: Maps,
+    loss: FloatArray, z: FloatArray, sides: Sides, row: FloatArray,
+) -> tuple[int, float]:  # fmt: skip
     """Write the advice for q and Player 2's mixture; return its size and what it lets be earned."""
     _advise(q, loss, maps, row)
     n, k = loss.shape
@@ -856,17 +836,9 @@ def _forecast_classes(
 
 @inner
 def _forecast(
-    q: FloatArray,
-    groups: IntArray,
-    u: float,
-    held: FloatArray,
-    bankroll: Bankroll,
-    maps: Maps,
-    table: FloatArray,
-    z: FloatArray,
-    sides: Sides,
-    row: FloatArray,
-) -> tuple[int, float]:
+    q: FloatArray, groups: IntArray, u: float, held: FloatArray, bankroll: Bankroll, maps: Maps,
+    table: FloatArray, z: FloatArray, sides: Sides, row: FloatArray,
+) -> tuple[int, float]:  # fmt: skip
     """Write advice, the forecast that u draws, its decision and its groups into the row."""
     value, k = 0.0, q.size
     if k == 1:
@@ -890,16 +862,9 @@ def _forecast(
 
 @inner
 def _settle(
-    row: FloatArray,
-    y: float,
-    attributes: int,
-    gains: FloatArray,
-    gap: FloatArray,
-    bankroll: Bankroll,
-    maps: Maps,
-    decisions: int,
-    clock: IntArray,
-) -> None:
+    row: FloatArray, y: float, attributes: int, gains: FloatArray, gap: FloatArray,
+    bankroll: Bankroll, maps: Maps, decisions: int, clock: IntArray,
+) -> None:  # fmt: skip
     """Pay all bets on the forecast in ``row``, whose outcome is y, and let the maps learn."""
     if gap.size == 1:
         _gains_event(row, y, gains, gap)
@@ -966,31 +931,13 @@ def _open_groups(groups: IntArray, bankroll: Bankroll, decisions: int) -> None:
 
 @entry
 def predict_rounds(
-    wealth: FloatArray,
-    tilts: FloatArray,
-    sizes: FloatArray,
-    priors: FloatArray,
-    first_sizes: IntArray,
-    banks: FloatArray,
-    bin_shares: FloatArray,
-    growth: FloatArray,
-    experts: FloatArray,
-    expert_priors: FloatArray,
-    theta: FloatArray,
-    precision: FloatArray,
-    counts: FloatArray,
-    steps: FloatArray,
-    table: FloatArray,
-    decisions: int,
-    clock: IntArray,
-    key: np.uint64,
-    keep: bool,
-    originals: FloatArray,
-    groups: IntArray,
-    rows: FloatArray,
-    points: FloatArray,
-    chances: FloatArray,
-) -> int:
+    wealth: FloatArray, tilts: FloatArray, sizes: FloatArray, priors: FloatArray,
+    first_sizes: IntArray, banks: FloatArray, bin_shares: FloatArray, growth: FloatArray,
+    experts: FloatArray, expert_priors: FloatArray, theta: FloatArray, precision: FloatArray,
+    counts: FloatArray, steps: FloatArray, table: FloatArray, decisions: int, clock: IntArray,
+    key: np.uint64, keep: bool, originals: FloatArray, groups: IntArray, rows: FloatArray,
+    points: FloatArray, chances: FloatArray,
+) -> int:  # fmt: skip
     """Fill ``rows`` with forecasts of the originals, without an outcome.
 
     Unless they are to be kept, nothing else changes, and all are drawn with the coming ticket's
@@ -1018,27 +965,12 @@ def predict_rounds(
 
 @entry
 def settle_rounds(
-    wealth: FloatArray,
-    tilts: FloatArray,
-    sizes: FloatArray,
-    priors: FloatArray,
-    first_sizes: IntArray,
-    banks: FloatArray,
-    bin_shares: FloatArray,
-    growth: FloatArray,
-    experts: FloatArray,
-    expert_priors: FloatArray,
-    theta: FloatArray,
-    precision: FloatArray,
-    counts: FloatArray,
-    steps: FloatArray,
-    table: FloatArray,  # noqa: ARG001 (what every kernel takes first)
-    decisions: int,
-    clock: IntArray,
-    attributes: int,
-    row: FloatArray,
-    outcome: float,
-) -> None:
+    wealth: FloatArray, tilts: FloatArray, sizes: FloatArray, priors: FloatArray,
+    first_sizes: IntArray, banks: FloatArray, bin_shares: FloatArray, growth: FloatArray,
+    experts: FloatArray, expert_priors: FloatArray, theta: FloatArray, precision: FloatArray,
+    counts: FloatArray, steps: FloatArray, table: FloatArray, decisions: int, clock: IntArray,  # noqa: ARG001
+    attributes: int, row: FloatArray, outcome: float,
+) -> None:  # fmt: skip
     """Observe the outcome of the forecast in ``row``."""
     bankroll = Bankroll(
         wealth, tilts, sizes, priors, first_sizes, banks, bin_shares, growth, experts, expert_priors
@@ -1050,33 +982,14 @@ def settle_rounds(
 
 @entry
 def run_rounds(
-    wealth: FloatArray,
-    tilts: FloatArray,
-    sizes: FloatArray,
-    priors: FloatArray,
-    first_sizes: IntArray,
-    banks: FloatArray,
-    bin_shares: FloatArray,
-    growth: FloatArray,
-    experts: FloatArray,
-    expert_priors: FloatArray,
-    theta: FloatArray,
-    precision: FloatArray,
-    counts: FloatArray,
-    steps: FloatArray,
-    table: FloatArray,
-    decisions: int,
-    clock: IntArray,
-    key: np.uint64,
-    originals: FloatArray,
-    outcomes: FloatArray,
-    groups: IntArray,
-    rows: FloatArray,
-    points: FloatArray,
-    chances: FloatArray,
-    forecasts: FloatArray,
+    wealth: FloatArray, tilts: FloatArray, sizes: FloatArray, priors: FloatArray,
+    first_sizes: IntArray, banks: FloatArray, bin_shares: FloatArray, growth: FloatArray,
+    experts: FloatArray, expert_priors: FloatArray, theta: FloatArray, precision: FloatArray,
+    counts: FloatArray, steps: FloatArray, table: FloatArray, decisions: int, clock: IntArray,
+    key: np.uint64, originals: FloatArray, outcomes: FloatArray, groups: IntArray,
+    rows: FloatArray, points: FloatArray, chances: FloatArray, forecasts: FloatArray,
     labels: IntArray,
-) -> None:
+) -> None:  # fmt: skip
     """Fill ``forecasts`` and ``labels``, each round's before its outcome is observed.
 
     ``rows`` has one row for each round of delay and one more: a round's outcome is observed that

@@ -540,8 +540,12 @@ def _bounds_and_phases(audit: Audit | ContinuousAudit) -> list[RenderableType]:
     return parts
 
 
-def _profile(profile: CalibrationProfile, _: int) -> Table:
+def _profile(profile: CalibrationProfile, _: int, dates: Sequence[str] = ()) -> Table:
     """Return one row a length; rounds, bins and outcomes are counted from 1."""
+
+    def when(start: int, stop: int) -> str:
+        return f"{dates[start]} to {dates[stop - 1]}" if dates else f"{start + 1}–{stop}"
+
     caption = (
         f"error/rate over all intervals of at least {profile.shortest} rounds: "
         f"{profile.lower:.4g} to {profile.upper:.4g}"
@@ -555,7 +559,7 @@ def _profile(profile: CalibrationProfile, _: int) -> Table:
             f"{at.error:.4f}",
             f"{profile.rate(length):.4f}",
             f"{at.error / profile.rate(length):.3f}",
-            f"{at.start + 1}–{at.stop}",
+            visible(when(at.start, at.stop)),
             f"{at.bin + 1}",
             *[f"{at.coordinate + 1}"] * several,
             at.direction,
@@ -567,7 +571,7 @@ def _profile(profile: CalibrationProfile, _: int) -> Table:
 
 def _certificate(certificate: ForecastCertificate, _: int) -> Group:
     told = (Text(visible(sentence)) for sentence in certificate.sentences())
-    return Group(_profile(certificate.profile, 0), *told)
+    return Group(_profile(certificate.profile, 0, certificate.dates), *told)
 
 
 def _play(played: Played, width: int) -> RenderableType:
