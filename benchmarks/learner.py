@@ -139,11 +139,11 @@ def tables() -> dict[str, Callable[[], Table]]:
             seeds=1,
         ),
         "sensitivity": lambda: Table(
-            "Regret over regret as it is, when a constant is halved or doubled: three games, "
+            "Regret over regret as it is, when a constant is halved or doubled: two games, "
             "3,000 rounds, betting agent",
             ("betting",),
             (3_000,),
-            FIVE[:3],
+            ("textbook-commitment", "exam"),
             (),
             seeds=1,
         ),
