@@ -462,7 +462,7 @@ def constants() -> dict[str, Any]:
 
 def sensitivity(workers: int, minutes: float) -> str:
     """Return the table of what it does to halve and to double each constant."""
-    names = {name: value for name, value in constants().items() if name != "seed"}
+    names = {name: value for name, value in constants().items() if name not in ("seed", "misread")}
     specs = ["CommitmentLearner?"]
     specs += [f"CommitmentLearner?{n}={type(v)(v * x)}" for n, v in names.items() for x in (0.5, 2)]
     table = tables()["sensitivity"]()
