@@ -248,3 +248,39 @@ def test_more_seeds_than_a_machine_can_count_are_refused(tmp_path: Path) -> None
     table |= {"principals": [{"name": "Oracle"}], "agents": [{"name": "Hedge"}]}
     with pytest.raises(InputError, match="seeds: expected at most 1,000,000 numbers"):
         Specification.of(table, tmp_path)
+
+
+FULL = """
+import resource, signal, sys
+from stackcast.cli import main
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
+main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of files")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sweep", "spec.toml", "--out", "rows", "--workers", "1", "--quiet"],
+        ["play", "inspection", "--principal", "Oracle", "--rounds", "9", "--out", "run", "-q"],
+        ["campaign", "new", "c.db", "--game", "inspection"],
+    ],
+)
+def test_a_disk_that_is_full_is_one_sentence(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "spec.toml").write_text(
+        'rounds = 9\n[[games]]\nname = "inspection"\n[[principals]]\nname = "Oracle"\n'
+        '[[agents]]\nname = "BestResponse"\n'
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    said = [line for line in done.stderr.splitlines() if "compiling" not in line]
+    assert len(said) == 1, said

@@ -519,8 +519,10 @@ def verdict(kind: str, code: Any, stderr: str) -> str:
     if code in (0, 1, 130):
         return "accepted"
     said = [line for line in stderr.splitlines() if not line.startswith("stackcast: compiling")]
+    if kind == "arguments" and not said:
+        return "refused"  # nothing was asked: the help, on standard output
     if kind == "arguments" and any(line.strip().startswith("Usage:") for line in said):
-        return "refused"  # nothing was said: the help
+        return "refused"
     if len(said) == 1 and said[0].startswith("stackcast: ") and said[0].isprintable():
         return "refused"
     return "not one sentence"
@@ -536,11 +538,11 @@ def one(kind: str, seed: int, at: int, folder: Path, seeds: Seeds) -> tuple[str,
     for entry in folder.iterdir():
         shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
     arguments = KINDS[kind](folder, seeds, random.Random(f"{kind} {seed} {at}"))
-    before, begun, start = contents(folder), memory(), time.monotonic()
+    before, begun, start = contents(folder), memory(), time.process_time()
     code, stderr, trace = run(arguments)
     end = verdict(kind, code, stderr)
     if end in ("refused", "accepted"):
-        if time.monotonic() - start > SECONDS:
+        if time.process_time() - start > SECONDS:
             end = "slow"
         elif memory() - begun > BYTES:
             end = "memory"

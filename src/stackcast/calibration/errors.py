@@ -287,7 +287,7 @@ def _table(field: str, value: Any) -> FloatArray:
         raise InputError(field, "one column, or a table with one row a round", f"{array.ndim} axes")
     if array.size == 0:
         raise InputError(field, "at least one round", "none")
-    array = array.astype(np.float64)
+    array = array.astype(np.float64, copy=False)
     bad = ~np.isfinite(array)
     if bad.any():
         where = int(np.argmax(bad.reshape(array.shape[0], -1).any(axis=1)))
@@ -345,6 +345,6 @@ def _at_round(field: str, where: Any, expected: str, found: Any) -> InputError:
 
 
 def _frozen(array: FloatArray) -> FloatArray:
-    result = np.ascontiguousarray(array, dtype=np.float64)
+    result = np.ascontiguousarray(array, dtype=np.float64).view()  # the caller's stays as it is
     result.flags.writeable = False
     return result

@@ -74,11 +74,9 @@ def draw_utility(
     """
     game = played_game(transcript, game)
     ax = new_axes(ax)
-    earned = transcript.utilities(game=game)
-    ends = stretches(len(earned), _POINTS)
-    starts = np.append(0, ends[:-1])
-    parts = np.add.reduceat(earned, starts)
-    windows, average = parts / (ends - starts), np.cumsum(parts) / ends
+    ends = stretches(transcript.rounds, _POINTS)
+    parts = _earned(transcript, game, ends)
+    windows, average = parts / np.diff(ends, prepend=0), np.cumsum(parts) / ends
     ax.step(ends, windows, where="pre", color=BLUE, alpha=0.35, linewidth=1.0, label="as it went")
     ax.plot(ends, average, color=BLUE, linewidth=2.6, label="average so far")
     low, high = float(min(windows.min(), audit.value)), float(max(windows.max(), audit.value))
@@ -91,7 +89,7 @@ def draw_utility(
         ax.plot(ends, bound, label=f"certificate{out}", **style)
     ax.axhline(audit.value, color="black", linestyle="--", linewidth=1.8, label="V*")
     ax.set_ylim(bottom, top)
-    ax.set_xlim(0, len(earned))
+    ax.set_xlim(0, transcript.rounds)
     ax.set_xlabel("round")
     ax.set_ylabel("utility of the principal")
     plain_axes(ax)
@@ -106,6 +104,20 @@ def draw_utility(
         columnspacing=1.2,
     )
     return ax
+
+
+def _earned(transcript: Transcript, game: Any, ends: IntArray) -> FloatArray:
+    """Return what the principal earned in each stretch, one stretch after the other."""
+    starts = np.append(0, ends[:-1])
+    if transcript.compact_responses.ndim == 2:
+        return np.add.reduceat(transcript.utilities(game=game), starts)
+    table = game.principal_view.utilities(transcript.block_strategies)
+    last = np.cumsum(transcript.block_rounds)
+    parts = np.empty(len(ends))
+    for i, (a, b) in enumerate(zip(starts, ends, strict=True)):
+        blocks = np.searchsorted(last, np.arange(a, b), side="right")
+        parts[i] = table[blocks, transcript.compact_responses[a:b]].sum()
+    return parts
 
 
 def _bound(
