@@ -78,7 +78,7 @@ class ForecastCertificate:
             f"Verdict: {self.verdict}.",
             f"{said[0].upper()}{said[1:]}error of {at.error:.4g}, "
             f"{profile.lower:.3g} times what the rate allows there.",
-            f"Over all intervals of {profile.shortest:,} rounds or more, the largest error "
+            f"Over {profile.covered}, the largest error "
             f"divided by the rate lies between {profile.lower:.4g} and {profile.upper:.4g}.",
             f"Over the whole record: largest error of a bin {profile.largest_bin_error:.4g}, "
             f"sum over bins {profile.total_error:.4g}, "

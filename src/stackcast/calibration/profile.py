@@ -146,6 +146,12 @@ class CalibrationProfile:
         return float(self.bin_errors.max())
 
     @property
+    def covered(self) -> str:
+        """Which intervals the bracket covers, in words."""
+        more = f" of {self.shortest:,} rounds or more" if self.shortest > 1 else ""
+        return f"all intervals{more}"
+
+    @property
     def within_rate(self) -> bool | None:
         """Whether every interval's error is within the rate; None if the bracket cannot say."""
         if self.upper <= 1:

@@ -546,10 +546,7 @@ def _profile(profile: CalibrationProfile, _: int, dates: Sequence[str] = ()) -> 
     def when(start: int, stop: int) -> str:
         return f"{dates[start]} to {dates[stop - 1]}" if dates else f"{start + 1}–{stop}"
 
-    caption = (
-        f"error/rate over all intervals of at least {profile.shortest} rounds: "
-        f"{profile.lower:.4g} to {profile.upper:.4g}"
-    )
+    caption = f"error/rate over {profile.covered}: {profile.lower:.4g} to {profile.upper:.4g}"
     several = profile.coordinates > 1
     names = ["rounds>", "worst error>", "rate>", "ratio>", "where>", "bin>", "forecasts"]
     names[6:6] = ["outcome>"] * several
