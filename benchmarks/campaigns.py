@@ -1,7 +1,7 @@
 """Campaigns that grow: what one more ask and tell cost after 100 to 50,000 tells.
 
-*In a program*: opening the file, the verb, and closing it, when everything is imported and
-compiled. An ask is measured as it comes, with the snapshot deleted, and after a correction of the
+*In a program*: processor time of opening the file, the verb, and closing it, when everything is
+imported and compiled. An ask is measured as it comes, with the snapshot deleted, and after a correction of the
 first tell. *As a command*: processor time of a whole process, its start included.
 """
 
@@ -42,9 +42,9 @@ def _sql(path: Path, *statements: str) -> None:
 
 
 def timed(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     call()
-    return 1000 * (time.perf_counter() - start)
+    return 1000 * (time.process_time() - start)
 
 
 def measured(path: Path, repeats: int = 5) -> dict[str, float]:

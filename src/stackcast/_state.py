@@ -169,37 +169,40 @@ def _to_json(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         return {_ARRAY: len(arrays) - 1}
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or isinstance(value, _SCALARS):
+    if isinstance(value, _SCALARS):
         return value
-    if isinstance(value, list):
-        return [v if type(v) in _SCALARS else _to_json(v, arrays) for v in value]
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
             raise TypeError("the keys of a state are texts")
         # A key that starts with the mark of an array gets one more mark.
-        return {
-            "$" + key if key.startswith("$") else key: (
-                v if type(v) in _SCALARS else _to_json(v, arrays)
-            )
-            for key, v in value.items()
-        }
-    raise TypeError(f"a state cannot hold a {type(value).__name__}")
+        keys = ["$" + key if key.startswith("$") else key for key in value]
+        return dict(zip(keys, _to_json(list(value.values()), arrays), strict=True))
+    if not isinstance(value, list):
+        raise TypeError(f"a state cannot hold a {type(value).__name__}")
+    entries = []
+    for entry in value:  # the common kinds at once: a state may hold thousands
+        kind = type(entry)
+        if kind is np.ndarray and entry.dtype.kind in _STORABLE and entry.dtype.itemsize <= 8:
+            arrays.append(entry)
+            entries.append({_ARRAY: len(arrays) - 1})
+        else:
+            entries.append(entry if kind in _SCALARS else _to_json(entry, arrays))
+    return entries
 
 
 def _from_json(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, list):
-        return [v if type(v) in _SCALARS else _from_json(v, arrays) for v in value]
+        return [
+            v
+            if type(v) in _SCALARS
+            else arrays[v[_ARRAY]]
+            if type(v) is dict and v.keys() == {_ARRAY}
+            else _from_json(v, arrays)
+            for v in value
+        ]
     if isinstance(value, dict):
         if value.keys() == {_ARRAY}:
             return arrays[value[_ARRAY]]
-        return {
-            key[1:] if key.startswith("$") else key: (
-                v
-                if type(v) in _SCALARS
-                else arrays[v[_ARRAY]]
-                if type(v) is dict and v.keys() == {_ARRAY}
-                else _from_json(v, arrays)
-            )
-            for key, v in value.items()
-        }
+        keys = [key[1:] if key.startswith("$") else key for key in value]
+        return dict(zip(keys, _from_json(list(value.values()), arrays), strict=True))
     return value

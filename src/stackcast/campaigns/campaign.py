@@ -433,11 +433,6 @@ def _told(body: dict[str, Any]) -> Told:
     )
 
 
-def _restarts(asked: Entry) -> bool:
-    """Tell whether the principal starts anew after an ask."""
-    return asked.body["turn"] >= _TURNS or asked.body["pieces"] >= _PIECES
-
-
 def _answers(body: dict[str, Any]) -> bool:
     """Tell whether what was told answers the ask: its strategy was played and a response seen."""
     return bool(body["as_asked"]) and sum(body["counts"]) > 0
@@ -568,16 +563,18 @@ class Campaign:
 
     def ask(self) -> Advice:
         """Return what to commit to now; asked again before an answer, the same."""
-        seen = self._journal.version()
-        asked, setup = self._open(), self._setup()
-        if asked is None:
+        version = "PRAGMA data_version"  # changes when another connection writes
+        seen = self._journal.rows(version)
+        (last, waits), setup = self._last(), self._setup()
+        if not waits:
             if self.state != "running":
                 raise InputError("ask", "a campaign that is running (resume it)", self.state)
             with self._journal.writing():
-                if self._journal.version() != seen:  # another program wrote meanwhile
-                    asked, setup = self._open(), self._setup()
-                asked = asked or self._decide(setup)
-        return self._advice(asked, setup)
+                if self._journal.rows(version) != seen:
+                    (last, waits), setup = self._last(), self._setup()
+                last = last if waits else self._decide(setup, last)
+        assert last is not None
+        return self._advice(last, setup)
 
     def draw(self) -> Draw:
         """Return what to do now: an action drawn from the mix; the same until something is told."""
@@ -876,22 +873,26 @@ class Campaign:
         except InputError as error:
             raise error.inside(self._journal.place) from None
 
+    def _last(self) -> tuple[Entry | None, bool]:
+        """Return the last ask, and whether it waits for an answer."""
+        last = self._journal.last("ask")
+        if last is None:
+            return None, False
+        return last, not any(_answers(tell.body) for tell in self._journal.told(last.id))
+
     def _open(self) -> Entry | None:
         """Return the ask that waits for an answer."""
-        asked = self._journal.last("ask")
-        if asked is None or any(_answers(tell.body) for tell in self._journal.told(asked.id)):
-            return None
-        return asked
+        last, waits = self._last()
+        return last if waits else None
 
-    def _decide(self, setup: Setup) -> Entry:
-        """Let the principal decide, and record it."""
+    def _decide(self, setup: Setup, last: Entry | None) -> Entry:
+        """Let the principal decide after the last ask, and record it."""
         journal = self._journal
-        last = journal.last("ask")
         principal, record = None, None
         since, turn, pieces = 0, 0, 0
         if last is not None and last.id > setup.changed:
             since, turn, pieces = (last.body[key] for key in ("since", "turn", "pieces"))
-            if not _restarts(last):
+            if turn < _TURNS and pieces < _PIECES:
                 principal, record = self._again(setup, last)
         record = record or self._record(setup)
         if principal is None:
@@ -977,6 +978,8 @@ class Campaign:
 
     def _all(self, setup: Setup, record: Record) -> Record:
         """Return the record with the imports before it."""
+        if not setup.imports:
+            return record
         k, whole = len(setup.game.agent_actions), Record(rounds=record.rounds)
         for h, counts in setup.imports:
             whole.add(h, counts, k)
@@ -1182,11 +1185,13 @@ class Campaign:
     def _status(self) -> Status:
         journal, setup = self._journal, self._setup()
         view, k = setup.game.principal_view, len(setup.game.agent_actions)
-        asked, last = self._open(), journal.last("ask")
+        last, waits = self._last()
+        asked = last if waits else None
         principal: Principal | None = None
-        waits = asked is not None
-        if last is not None and last.id > setup.changed and (waits or not _restarts(last)):
-            principal, _ = self._again(setup, last, waits)
+        if last is not None and last.id > setup.changed:
+            goes_on = last.body["turn"] < _TURNS and last.body["pieces"] < _PIECES
+            if waits or goes_on:
+                principal, _ = self._again(setup, last, waits)
         record = self._record(setup)
         if principal is None:
             principal = setup.build(self._log(setup, record))

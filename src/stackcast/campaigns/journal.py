@@ -320,11 +320,6 @@ class Journal:
         found = self.rows(f"SELECT state FROM snapshot WHERE {where}", ask, software)
         return found[0][0] if found and isinstance(found[0][0], bytes) else None
 
-    def version(self) -> int:
-        """Return a number that changes when another connection writes to the file."""
-        (number,) = self.rows("PRAGMA data_version")[0]
-        return int(number)
-
     # Reading --------------------------------------------------------------------------------
 
     def entry(self, number: int) -> Entry | None:

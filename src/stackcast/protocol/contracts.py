@@ -212,9 +212,16 @@ class Player(InNotebook, ABC, Generic[V]):
             if name not in state:
                 raise InputError("state", f"one with {name}", "none")
             now, saved = getattr(self, f.name), state[name]
-            simple = type(now) is type(saved) in _SCALARS
-            grows = bool(f.metadata.get("grows"))
-            given[f.name] = saved if simple else _given(name, now, saved, grows)
+            if type(now) is type(saved) in _SCALARS:
+                given[f.name] = saved
+            elif type(now) is type(saved) is np.ndarray and (now.dtype, now.shape) == (
+                saved.dtype,
+                saved.shape,
+            ):
+                given[f.name] = saved.copy()
+            else:
+                grows = bool(f.metadata.get("grows"))
+                given[f.name] = _given(name, now, saved, grows)
         self.__dict__.update(given)
 
     def _remembered(self) -> list[Field[object]]:
