@@ -179,7 +179,7 @@ def _to_json(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         return dict(zip(keys, _to_json(list(value.values()), arrays), strict=True))
     if not isinstance(value, list):
         raise TypeError(f"a state cannot hold a {type(value).__name__}")
-    entries = []
+    entries: list[Any] = []
     for entry in value:  # the common kinds at once: a state may hold thousands
         kind = type(entry)
         if kind is np.ndarray and entry.dtype.kind in _STORABLE and entry.dtype.itemsize <= 8:
