@@ -197,9 +197,8 @@ def _first_solve(stored: dict[str, Tables]) -> Comparison:
 
 
 def _campaign(stored: dict[str, Tables]) -> Comparison:
-    row = stored["campaigns"]["milliseconds in a program"][0]
-    ratio = row["after one tell"] / row["after many"]
-    return _of("Campaign's ask after 10,000 tells", "after one tell", [ratio], _SPEED)
+    few, *_, many = stored["campaigns"]["milliseconds in a program"]
+    return _of("Campaign's ask after 50,000 tells", "after 100", [few["ask"] / many["ask"]], _SPEED)
 
 
 def _by_principal(rows: list[dict[str, Any]], principal: str, key: str) -> list[float]:

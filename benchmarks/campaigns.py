@@ -1,8 +1,8 @@
 """Campaigns that grow: what one more ask and tell cost after 100 to 50,000 tells.
 
 *In a program*: processor time of opening the file, the verb, and closing it, when everything is
-imported and compiled. An ask is measured as it comes, with the snapshot deleted, and after a correction of the
-first tell. *As a command*: processor time of a whole process, its start included.
+imported and compiled. An ask is measured as it comes, with the snapshot deleted, and after a
+correction of the first tell. *As a command*: processor time of a whole process, its start included.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ _MOST = 300
 #: A response that was given less often than this does not answer for its strategy.
 _CLEAR = 0.6
 #: The prior of the learner's blur where the other side sees actions only, and not the mix: the
-#: noise of one action is about 0.5 (benchmarks/campaigns.py compares).
+#: noise of one action is about 0.5; docs/reference/campaigns.md has what it changes.
 _BLUR_OF_ACTIONS = 0.4
 _KIND = "principal of a campaign"
 #: Entries that change what the principal knows beforehand.
