@@ -240,17 +240,18 @@ def test_second_order_rate_against_adversaries(adversary: Any) -> None:
 
 
 def test_second_order_ratio_equals_the_double_loop() -> None:
-    rng, rate = stream(1, "ratio"), SecondOrderRate(2, 2, constant=0.7)
-    paid = math.log(2 * 4 * BANKS[0].sizes / BANKS[0].prior) + 1 + prices(50)
+    rng, rate, T = stream(1, "ratio"), SecondOrderRate(2, 2, constant=0.7), 60
+    paid = math.log(2 * 4 * BANKS[0].sizes / BANKS[0].prior) + 1 + prices(T)
     bend = -np.log1p(-SIZES) - SIZES  # κ_δ·δ²
-    p = rng.random(50)
-    x, bins = (rng.random(50) < p**2).astype(int), (p > 0.5).astype(int)
+    p = rng.random(T)
+    x, bins = (rng.random(T) < p).astype(int), (p > 0.5).astype(int)
+    x[-20:] = 1 - bins[-20:]  # the worst interval, if starting late had no price
     for shortest in (1, 7):
         worst = 0.0
         for i in (0, 1):
             gap = (x - p) * (bins == i)
-            for u in range(50):
-                for v in range(u + shortest, 51):
+            for u in range(T):
+                for v in range(u + shortest, T + 1):
                     sums = (paid[u] + bend * (gap[u:v] ** 2).sum()) / SIZES
                     worst = max(worst, abs(gap[u:v].sum()) / (0.7 * sums.min()))
         found = calibration_profile(x, p, bins, rate=rate, shortest=shortest)
