@@ -519,7 +519,7 @@ def verdict(kind: str, code: Any, stderr: str) -> str:
     if code in (0, 1, 130):
         return "accepted"
     said = [line for line in stderr.splitlines() if not line.startswith("stackcast: compiling")]
-    if kind == "arguments" and not said:
+    if kind == "arguments" and not any(line.strip() for line in said):
         return "refused"  # nothing was asked: the help, on standard output
     if kind == "arguments" and any(line.strip().startswith("Usage:") for line in said):
         return "refused"
