@@ -18,14 +18,10 @@ from stackcast.games import drawn_actions
 from stackcast.protocol import Agent
 
 if TYPE_CHECKING:
-    from stackcast._state import State
     from stackcast._validation import FloatArray
     from stackcast.games import AgentView, ContinuousAgentView
 
 Feedback = Literal["strategy", "action"]
-
-#: Rounds that are worked on at once, so that memory does not grow with the block.
-CHUNK = 1 << 16
 
 
 @dataclass(eq=False, repr=False)
@@ -46,31 +42,6 @@ class Learner(Agent):
         if self.feedback == "strategy":
             return strategy[None, :]
         return drawn_actions(strategy, self._actions.random(rounds))
-
-    # For the agents that keep what they remember by hand until their fields hold it.
-
-    @property
-    def _view(self) -> AgentView:
-        return self.view
-
-    @property
-    def _feedback(self) -> Feedback:
-        return self.feedback
-
-    def _memory(self) -> State:
-        return {}
-
-    def _recall(self, memory: State) -> None:
-        """Take over what :meth:`_memory` gave."""
-
-    def state(self) -> State:
-        """Return all that it remembers, as arrays and numbers that later play does not change."""
-        return {**super().state(), **self._memory()}
-
-    def restore(self, state: State) -> None:
-        """Go on from where ``state`` was taken."""
-        super().restore(state)
-        self._recall(state)
 
 
 def fitting(view: AgentView | ContinuousAgentView, strategy: FloatArray) -> FloatArray:

@@ -96,11 +96,10 @@ class Calibrated(Learner):
 
     def respond(self, block: Block) -> Responses:
         """Answer every round of the block, and learn from it."""
-        strategy = fitting(self.view, block.strategy)
-        if self.feedback == "strategy":
-            made = self._forecaster.run((strategy, block.rounds))
-        else:
-            made = self._forecaster.run(self._observations(strategy, block.rounds))
+        seen: Any = (block.strategy, block.rounds)
+        if self.feedback == "action":
+            seen = self._observations(fitting(self.view, block.strategy), block.rounds)
+        made = self._forecaster.run(seen)
         responses = made.bins
         if self.binning is not None:
             _, first, back = np.unique(made.forecast_ids, return_index=True, return_inverse=True)
