@@ -480,7 +480,7 @@ def test_a_kill_loses_nothing_that_was_told_or_played(chromium: Any, tmp_path: P
             time.sleep(2)  # the worker ends when its server does
             process = launched(root, port)
             visitor.button("Record 2 rounds").click()
-            visitor.reads("6 of about 300 rounds told")
+            visitor.reads("6 of about 300 rounds told", timeout=PATIENCE)
             visitor.go("/play", player)
             player.get_by_role("link", name=re.compile("inspection-0")).first.click()
             visitor.reads("was stopped before it was over", player)
@@ -490,7 +490,7 @@ def test_a_kill_loses_nothing_that_was_told_or_played(chromium: Any, tmp_path: P
             visitor.troubles.clear()  # the lost event stream
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
     record = sc.Transcript.load(root / "inspection-0" / "transcript.parquet")
     game: Any = record.game
     build = sc.protocol.build
