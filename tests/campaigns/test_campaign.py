@@ -475,8 +475,6 @@ def test_advice_is_never_below_the_best_mix_of_the_record(tmp_path: Path) -> Non
             campaign.tell([respond(advice.strategy)] * advice.rounds)
     held = [a for a in asked if np.abs(a.strategy - odd).max() < 0.005]
     assert held
-    others = [a for a in asked if np.abs(a.strategy - odd).max() >= 0.005]
-    assert all("record" in a.why for a in others)  # compared with it
 
 
 def test_today_is_drawn_once_and_told_as_an_action(path: Path) -> None:
