@@ -1064,7 +1064,7 @@ class Campaign:
             why += (
                 f" It keeps a margin of {result.margin:.2g} from where the response is thought to"
             )
-            why += f" change, a wide one, because {' and '.join(because)}."
+            why += f" change; {' and '.join(because)}, which asks for more room than usual."
         if record.rounds >= settings["horizon"]:
             why += f" The planned {settings['horizon']:,} rounds are over; this goes on as before."
         return strategy, why, kept
