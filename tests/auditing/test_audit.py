@@ -317,6 +317,7 @@ def draws_of(h: FloatArray, seed: int) -> FloatArray:
     return np.eye(h.shape[1])[labels.clip(0, h.shape[1] - 1)]
 
 
+@pytest.mark.slow
 def test_draws_refute_only_outside_the_band() -> None:
     rng = stream(1, "test", "audit", "draws")
     game = FiniteGame(rng.random((2, 2)), [[1, 0], [0, 1]])

@@ -157,6 +157,7 @@ def test_too_few_samples_miss_the_optimal_region(monkeypatch: pytest.MonkeyPatch
     assert check_claim("initialisation").verdict == "fails"
 
 
+@pytest.mark.slow
 def test_processes_and_order_do_not_matter() -> None:
     names = ["separation-answers", "separation-interval"]
     one, two = verify(names, workers=1), verify(names[::-1], workers=2)
@@ -198,6 +199,7 @@ def test_a_claim_that_is_none_is_one_sentence(
     assert err.startswith("stackcast: --only: expected one of 'upper-bound'")
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_all_processes_without_a_traceback(tmp_path: Path) -> None:
     code = "from stackcast.cli import main; main()"
     child = pexpect.spawn(

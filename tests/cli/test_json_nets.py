@@ -19,7 +19,17 @@ import numpy as np
 import pytest
 
 NET = Path(__file__).parent / "data" / "command_line.json"
-PROSE = {"note", "reasons", "seconds", "folder", "report", "why", "description", "version"}
+PROSE = {
+    "note",
+    "reasons",
+    "seconds",
+    "folder",
+    "report",
+    "why",
+    "description",
+    "version",
+    "versions",
+}
 
 COMMANDS = {
     "solve inspection": ["solve", "inspection", "--json"],

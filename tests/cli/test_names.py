@@ -127,6 +127,7 @@ def test_every_name_through_solve_and_games(
     assert taken > 400
 
 
+@pytest.mark.slow
 def test_names_of_everything_else_are_refused_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

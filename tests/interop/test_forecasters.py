@@ -18,6 +18,7 @@ sklearn_checks = pytest.importorskip("sklearn.utils.estimator_checks")
 river_checks = pytest.importorskip("river.checks")
 
 
+@pytest.mark.slow
 def test_scikit_learn_checks_pass_whole() -> None:
     from stackcast.interop import OnlineCalibratedClassifier
 
@@ -32,6 +33,7 @@ def river_models() -> list[Any]:
     return [OnlineCalibrator(**params) for params in OnlineCalibrator._unit_test_params()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1])
 def test_river_checks_pass_whole(number: int) -> None:
     for check in river_checks.yield_checks(river_models()[number]):

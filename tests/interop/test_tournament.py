@@ -78,6 +78,7 @@ def test_the_command_runs_a_part_and_the_whole_writes_the_report(tmp_path: Path)
     assert isinstance(wrong.exception, sc.InputError)
 
 
+@pytest.mark.slow
 def test_everybody_meets_everybody_who_plays_the_game() -> None:
     spec = tournament_specification(100, 1)
     kinds = {game.name: "security" if hasattr(game, "targets") else "finite" for game in spec.games}
@@ -92,6 +93,7 @@ def test_everybody_meets_everybody_who_plays_the_game() -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_users_own_players_enter_the_tournament(tmp_path: Path) -> None:
     mine, first = f"{MINE}:Middle", f"{MINE}:First"
     spec = tournament_specification(50, 1, [mine, first])

@@ -101,6 +101,7 @@ def test_transcripts_and_checkpoints(tmp_path: Path) -> None:
         sc.audit(t, generators.security(6, 2, seed=2))
 
 
+@pytest.mark.slow
 def test_the_learner_finds_the_optimum_and_certifies_a_margin() -> None:
     for seed in range(2):
         game = generators.security(8, 2, seed).normalised()

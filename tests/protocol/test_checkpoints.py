@@ -50,7 +50,7 @@ def run(path: Path | None, limit: int = 10**9, seed: int = 3, rounds: int = 2000
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-@pytest.mark.parametrize("kills", [20, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [4, pytest.param(300, marks=pytest.mark.slow)])
 def test_killed_runs_end_as_if_nothing_had_happened(tmp_path: Path, kills: int) -> None:
     program = Path(__file__).with_name("killed_runs.py")
     source = str(Path(sc.__file__).parents[1])
