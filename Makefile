@@ -8,7 +8,7 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 export PYTHONWARNINGS :=
 
-.PHONY: play studio pictures test test-slow test-studio test-docs bite fuzz kills bench docs resolve dist format clean
+.PHONY: play studio pictures test test-slow test-studio test-docs test-more bite fuzz kills bench docs resolve dist format clean
 
 play: .venv/.for-users
 	@$(BIN)/stackcast play --out out
@@ -40,6 +40,11 @@ pictures: .venv/.for-developers
 # Build the site, and run every command of the documentation as it is shown: some minutes.
 test-docs: docs
 	$(BIN)/pytest -n auto -m slow tests/test_docs.py tests/cli/test_campaign_cli.py
+
+# The slow tests that take seconds rather than minutes: ten minutes with those above.
+test-more: test-docs
+	$(BIN)/pytest -n auto -m slow tests/agents tests/auditing tests/claims tests/interop tests/principals \
+	  tests/cli/test_names.py
 
 # Break each formula on purpose and see the test that guards it fail.
 bite: .venv/.for-developers
