@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def library(module: str, extra: str, field: str = "interop") -> Any:
-    """Return a library, or say in one sentence which extra installs it."""
+    """Return a library, or raise an error that names the extra that installs it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

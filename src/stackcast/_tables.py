@@ -1,4 +1,4 @@
-"""Tables of strangers, CSV or Parquet: read, or refused in one sentence."""
+"""Read a user's table (CSV or Parquet), or raise an error that says what is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The principal as an adviser to people: durable, one decision at a time."""
+"""Campaigns: a principal that advises people, one decision at a time, kept in one file."""
 
 from stackcast.campaigns.campaign import (
     Advice,

@@ -668,7 +668,7 @@ class Campaign:
         return self._receipt(number, asked, body, ())
 
     def add_action(self, name: str, payoffs: npt.ArrayLike) -> None:
-        """Add an action of the agent that nobody had thought of.
+        """Add an action of the agent that was not foreseen.
 
         Parameters
         ----------
@@ -725,7 +725,7 @@ class Campaign:
         self._turn("end", "ended", why)
 
     def resume(self) -> None:
-        """Go on with a campaign that was paused or ended."""
+        """Continue a campaign that was paused or ended."""
         self._turn("resume", "running", "")
 
     def import_log(

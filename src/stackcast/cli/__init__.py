@@ -1,7 +1,7 @@
 """The command line: one thin module for each verb.
 
-Modules of this room import Typer and nothing heavier; a verb imports what it needs when it runs, so
-that ``stackcast --help`` answers at once.
+Modules of this package import Typer and nothing heavier; a verb imports what it needs when it runs,
+so that ``stackcast --help`` is fast.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def audit(
         typer.Option(
             "--date-column",
             metavar="NAME",
-            help="With --forecasts: a column of dates, in whose words intervals are told.",
+            help="With --forecasts: a column of dates, by which intervals are named.",
             show_default=False,
         ),
     ] = None,

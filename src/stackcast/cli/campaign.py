@@ -17,7 +17,7 @@ campaign = typer.Typer(
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The campaign.")]
-Json = Annotated[bool, typer.Option("--json", help="Print for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Answers = Annotated[
     str,
     typer.Argument(
@@ -39,7 +39,7 @@ Played = Annotated[
     str,
     typer.Option(
         show_default=False,
-        help="What was really played, if not as asked: inspect=40%,trust=60% or 40/60. Of one "
+        help="What was played, if not as asked: inspect=40%,trust=60% or 40/60. Of one "
         "round, an action alone (inspect=1) is what was done that day.",
     ),
 ]
@@ -163,7 +163,7 @@ def tell(
         str | None,
         typer.Option(
             show_default=False,
-            help="The date of the first round told; days since the last one have no record.",
+            help="The date of the first round told; days skipped have no record.",
         ),
     ] = None,
     as_json: Json = False,
@@ -290,7 +290,7 @@ def rehearse(
         ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, show_default=False, help="Processes; one a processor.")
+        int | None, typer.Option(min=1, show_default=False, help="Processes; one for each core.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -383,7 +383,7 @@ def action(
         ),
     ],
 ) -> None:
-    """Add an action of the agent that nobody had thought of."""
+    """Add an action of the agent that was not foreseen."""
     from stackcast.campaigns import Campaign, parse_numbers
 
     with Campaign.open(file) as opened:
@@ -433,7 +433,7 @@ def pause(
 def end(
     file: File, why: Annotated[str, typer.Option(help="The reason, for the journal.")] = ""
 ) -> None:
-    """Close the campaign; resume opens it again."""
+    """End the campaign; resume continues it."""
     from stackcast.campaigns import Campaign
 
     with Campaign.open(file) as opened:
@@ -443,7 +443,7 @@ def end(
 
 @campaign.command()
 def resume(file: File) -> None:
-    """Go on with a campaign that was paused or closed."""
+    """Continue a campaign that was paused or ended."""
     from stackcast.campaigns import Campaign
 
     with Campaign.open(file) as opened:

@@ -12,11 +12,9 @@ from stackcast.cli._screen import complete_game
 def games(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[GAME]", help="Show this game alone.", autocompletion=complete_game
-        ),
+        typer.Argument(metavar="[GAME]", help="Show only this game.", autocompletion=complete_game),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the games of the catalogue, or show one with its story and payoffs.
 

@@ -73,7 +73,7 @@ def play(
             autocompletion=complete_agent,
         ),
     ] = None,
-    rounds: Annotated[int, typer.Option(help="How many rounds are played.")] = _ROUNDS,
+    rounds: Annotated[int, typer.Option(help="The number of rounds.")] = _ROUNDS,
     seed: Annotated[int, typer.Option(help="The seed of both players' draws.")] = 0,
     feedback: Annotated[
         str | None,
@@ -90,21 +90,16 @@ def play(
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="Go on with the run in this folder that was stopped or killed."
-        ),
+        typer.Option(metavar="DIR", help="Continue the stopped or killed run in this folder."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the summary for programs.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
 ) -> None:
-    """Let a principal and an agent play, and report what happened and what it proves.
+    """Play a principal against an agent, and report what happened and what it proves.
 
     GAME is a name of the catalogue (see `stackcast games`) or a file (.json, .toml, .nfg); without
-    it the default game is played. Ctrl-C stops the run: what was played is kept, and --resume goes
-    on from there. A consistency check that fails is shown as failed, and the exit
-    code is then 1.
+    it the default game is played. Ctrl-C stops the run: what was played is kept, and --resume
+    continues it. The exit code is 1 if a consistency check fails.
 
     Examples:
 

@@ -78,7 +78,7 @@ def recalibrate(
             "--state",
             metavar="FILE",
             show_default=False,
-            help="Continue from this file if it exists, and leave there what was learnt.",
+            help="Continue from this file if it exists, and save the state there.",
         ),
     ] = None,
     delay: Annotated[
@@ -86,12 +86,12 @@ def recalibrate(
         typer.Option(help="With a FILE: how many later forecasts precede the outcome."),
     ] = 0,
 ) -> None:
-    """Correct probabilities, each from the rounds before it alone.
+    """Correct probabilities, each from earlier rounds only.
 
     The columns are those of `stackcast audit --forecasts`: forecast and outcome, or forecast_1,
     forecast_2 … (or forecast_NAME) and outcome. The table comes back with a column recalibrated,
     or one for each class. Standard input is answered line by line, each before its outcome is
-    learnt; a line without an outcome is answered only.
+    used; a line without an outcome is only answered.
 
     Examples:
 

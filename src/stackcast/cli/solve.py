@@ -16,7 +16,9 @@ def solve(
     ] = None,
     payoffs: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(metavar="MINE THEIRS", help="Two tables (.csv), one a side, instead of GAME."),
+        typer.Option(
+            metavar="MINE THEIRS", help="Two tables (.csv), one for each side, instead of GAME."
+        ),
     ] = None,
     margin: Annotated[
         float, typer.Option(help="Distance that the commitment keeps to every other region.")
@@ -27,15 +29,13 @@ def solve(
     out: Annotated[
         Path | None, typer.Option(help="Folder for solution.json and the picture of the regions.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the solution for programs.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the solution as JSON.")] = False,
 ) -> None:
     """Solve the one-shot game with full information: the optimal commitment and V*.
 
     GAME is a name of the catalogue (see `stackcast games`) or a file (.json, .toml, .nfg); without
-    it the default game is solved. If the agent's payoffs are ranges or missing, the best worst case
-    and the best expected value are found.
+    it the default game is solved. If the agent's payoffs are ranges or missing, the result is the
+    commitment with the best worst case and the one with the best expected value.
 
     Examples:
 

@@ -16,17 +16,17 @@ def studio(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
     host: Annotated[
-        str, typer.Option(help="Where to listen. Other than this machine's own: with --token.")
+        str, typer.Option(help="Address to listen on; any but this machine's own needs --token.")
     ] = "127.0.0.1",
     token: Annotated[
         str,
-        typer.Option(show_default=False, help="What a visitor must know; a new one if not given."),
+        typer.Option(show_default=False, help="What visitors must send; by default a new one."),
     ] = "",
 ) -> None:
     """Open a local page to see games, play them and run campaigns.
 
-    The address that is printed holds a token; without it every address answers nothing. Ctrl-C ends
-    the page and what it runs; a play that ran goes on from its checkpoint.
+    The printed address holds a token, without which no request is answered. Ctrl-C ends the page
+    and its runs; a play continues later from its checkpoint.
 
     Examples:
 

@@ -24,19 +24,19 @@ Scheduler = Annotated[
     ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Only say how many plays, and about how long.")
+    bool, typer.Option("--dry-run", help="Print only the number of plays and the estimated time.")
 ]
-Retry = Annotated[bool, typer.Option("--retry-failed", help="Play again what failed before.")]
+Retry = Annotated[bool, typer.Option("--retry-failed", help="Repeat plays that failed before.")]
 Part = Annotated[
     str | None,
-    typer.Option("--part", metavar="I/N", help="Only part I of N, for the jobs of an array."),
+    typer.Option("--part", metavar="I/N", help="Play only part I of N, for job arrays."),
 ]
 Horizons = Annotated[
     str | None,
     typer.Option(
         "--horizons",
         metavar="T,T,…",
-        help="Lengths in place of the file's; the report says how regret grows with them.",
+        help="Lengths instead of the file's; the report says how regret grows with them.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -57,7 +57,7 @@ def sweep(
         typer.Option(
             "--add",
             metavar="MODULE:CLASS",
-            help="A class that the file names and may run; repeatable.",
+            help="Allow the file to run this class; repeatable.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -65,7 +65,7 @@ def sweep(
 ) -> None:
     """Play every combination of games, principals, agents, lengths and seeds.
 
-    A restart goes on where the last run stopped; several runs may share a folder. The rows are
+    A restart continues where the last run stopped; several runs may share a folder. The rows are
     Parquet files; stackcast.sweeps.load(folder) reads them. The exit code is 1 if plays failed.
 
     Examples:

@@ -19,30 +19,27 @@ def verify(
         typer.Option(
             "--only",
             metavar="NAME",
-            help="This claim alone; may be repeated.",
+            help="Check only this claim; may be repeated.",
             show_default=False,
             autocompletion=complete_claim,
         ),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="The sizes that go into the docs; minutes.")
+        bool, typer.Option("--full", help="Run the sizes of the docs; takes minutes.")
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(
-            help="How many processes; one for each core if not given.", show_default=False
-        ),
+        typer.Option(help="Processes; by default one for each core.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for claims.html with figures, JSON and Markdown.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print for programs.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on the way.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
 ) -> None:
     """Run each theorem, lemma and proposition of the paper as an experiment.
 
-    Takes about a minute on two cores. A claim that fails is shown as failed, and the exit code is
-    then 1.
+    Takes about a minute on two cores. The exit code is 1 if a claim fails.
 
     Examples:
 

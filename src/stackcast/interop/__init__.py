@@ -1,4 +1,4 @@
-"""Other people's games, learners and machines: what goes in and what comes out.
+"""Conversions to and from the games, learners and environments of other libraries.
 
 Each library is imported where it is used, and only then. The extras ``games``, ``rl`` and ``ml``
 install them.

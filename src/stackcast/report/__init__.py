@@ -1,4 +1,4 @@
-"""What people see: words, figures and pages. The only room that draws."""
+"""Summaries in words, figures and HTML pages. No other package draws."""
 
 from stackcast.report.campaigns import (
     campaign_page,

@@ -119,7 +119,7 @@ class Studio:
         return Starlette(routes=routes, lifespan=lifespan)
 
     def _told(self, run: Callable[..., Any]) -> Handler:
-        """Return the handler of an address, which says every mistake in one sentence."""
+        """Return the handler of an address, which reports every error in one sentence."""
         takes = inspect.signature(run).parameters
 
         async def given(request: Request) -> dict[str, Any]:

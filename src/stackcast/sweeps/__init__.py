@@ -1,7 +1,7 @@
 """Many plays: a specification, runners on one machine or on a cluster, a store of results.
 
 The same specification gives the same rows, bit for bit, whether the plays run one after the other,
-in processes or on a cluster: a play is determined by what it is, not by when it runs.
+in processes or on a cluster: a play depends only on its specification and seed.
 """
 
 from stackcast.sweeps.running import Standing, estimate, sweep
