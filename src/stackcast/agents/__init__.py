@@ -1,4 +1,4 @@
-"""Who responds: informed, mean-based, adaptive, without swap regret, calibrated.
+"""Agents: informed, mean-based, adaptive, without swap regret, calibrated.
 
 ``names()`` lists them, and ``names("finite")``, ``names("security")`` and ``names("continuous")``
 those that play games of a kind; ``find(name)`` gives the class and ``stackcast.protocol.build`` a

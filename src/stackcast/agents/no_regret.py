@@ -172,7 +172,7 @@ class Hedge(UtilityLearner):
     √(T ln k) of those units: the mixability gaps sum to at most Σ η_t/8 and the change of the rate
     costs ln k / η_T.
 
-    Mean-based: it trusts averages, so a principal can milk it beyond the Stackelberg value.
+    Mean-based: it trusts averages, so a principal can exploit it beyond the Stackelberg value.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a transcript proves: bounds, regrets, certificates, and the kind of agent behind it."""
+"""Audits of transcripts: bounds, regrets, certificates, and the kind of agent."""
 
 from stackcast.auditing.continuous import (
     ClassificationReport,

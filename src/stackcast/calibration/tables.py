@@ -12,7 +12,7 @@ Columns of an event with m possible outcomes:
 - ``outcome_1`` … ``outcome_m`` (``outcome_<name>``): the mixed strategy or the draw.
 
 Optional columns: ``bin``, a label of any kind, or weights ``bin_1`` … ``bin_n`` that sum to one;
-and ``date`` (or ``datetime``, ``time``, ``timestamp``), in whose words rounds are then told.
+and ``date`` (or ``datetime``, ``time``, ``timestamp``), by which rounds are then named.
 Columns of other names are named by the caller. The rest is left alone. Rows of probabilities or
 weights that miss one by less than 0.01 are taken for rounded decimals and scaled to sum to one.
 

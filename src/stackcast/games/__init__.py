@@ -1,4 +1,4 @@
-"""What is played: games and strategy spaces, their views, catalogue, generators and files."""
+"""Games and strategy spaces, their views, catalogue, generators and files."""
 
 from stackcast.games import generators
 from stackcast.games.catalogue import DEFAULT_GAME, continuous_entry, list_games

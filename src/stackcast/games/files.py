@@ -3,9 +3,9 @@
 The keys of a JSON or TOML file are the arguments of :class:`FiniteGame` or of
 :class:`SecurityGame`, and optionally ``format = "stackcast-game-1"``. A continuous game has a
 ``family``, its ``parameters`` and a ``domain`` instead. What is saved is loaded as an equal game,
-every float bit for bit. A file holds data only, and nothing in it is ever executed. Whatever is
-wrong with one is said in one sentence, an :class:`InputError` that names the file, the field, the
-expectation and the find.
+every float bit for bit. A file holds data only, and nothing in it is ever executed. A file with an
+error raises an :class:`InputError` that names the file, the field, what was expected and what was
+found.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ class Ball:
         return bool(np.sqrt(x @ x) <= self.radius + tolerance)
 
     def check(self, field: str, strategy: npt.ArrayLike) -> FloatArray:
-        """Return ``strategy`` as a point of the ball, or say in one sentence why it is none."""
+        """Return ``strategy`` as a point of the ball, or raise :class:`InputError`."""
         x = real_vector(field, strategy, self.dimension)
         if not self.contains(x):
             place = "the origin" if not self.center.any() else shown(self.center.tolist())
@@ -510,7 +510,7 @@ class Polytope:
         return x
 
     def check(self, field: str, strategy: npt.ArrayLike) -> FloatArray:
-        """Return ``strategy`` as a vector of this space, or say in one sentence why it is none."""
+        """Return ``strategy`` as a vector of this space, or raise :class:`InputError`."""
         x = real_vector(field, strategy, self.dimension)
         if self.kind == "simplex":
             if x.min() < -PROBABILITY_TOLERANCE:

@@ -1,4 +1,4 @@
-"""Who commits: scripted baselines and exploiters, the paper's learners, and the practical one.
+"""Principals: scripted baselines and exploiters, the paper's learners, the practical learner.
 
 ``names()`` lists them, and ``names("finite")``, ``names("security")`` and ``names("continuous")``
 those that play games of a kind; ``find(name)`` gives the class and ``stackcast.protocol.build`` a

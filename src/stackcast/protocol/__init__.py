@@ -1,4 +1,4 @@
-"""What passes between the players: blocks, the two contracts, play, transcripts, checkpoints."""
+"""The protocol of the players: blocks, the two contracts, play, transcripts, checkpoints."""
 
 from stackcast.protocol.contracts import (
     UNTIL_THE_END,
