@@ -39,7 +39,7 @@ _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, 
 
 @runtime_checkable
 class Forecaster(Protocol):
-    """Who forecasts outcomes of a space, one round after the other."""
+    """A forecaster of outcomes in a space, one round after the other."""
 
     space: Any  # a StrategySpace or the domain of a continuous game
 

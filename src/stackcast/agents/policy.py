@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class FromPolicy(Learner):
-    """Answers what a function of the observation says.
+    """Answers with the response that a function of the observation returns.
 
     The observation is a vector of numbers from 0 to 1: what was seen of the last round (the
     strategy, or with ``feedback="action"`` the action drawn from it; m numbers), the last response

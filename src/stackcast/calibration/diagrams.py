@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """How often it happened in each cell of forecasts, and what right forecasts allow.
+    """Observed frequencies in each cell of forecasts, and the band that right forecasts keep.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Reliability:
 
 
 def reliability(forecasts: Any, outcomes: Any, cells: int = 10, level: float = 0.05) -> Reliability:
-    """Return how often it happened where the forecasts of a yes/no event said so much.
+    """Return the observed frequency of a yes/no event in each cell of its forecasts.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ _CHANGES = ("start", "action", "decline", "lift", "import")
 
 
 def mixture(strategy: FloatArray, actions: Sequence[str]) -> str:
-    """Return a mixed strategy in words, most digits that a person could use."""
+    """Return a mixed strategy in words, with as many digits as people can use."""
     return ", ".join(
         f"{100 * p:.4g}% {action}" for p, action in zip(strategy, actions, strict=True) if p > 5e-7
     )
@@ -144,7 +144,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of an answer.
+    """What a recorded answer changed.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class Answers:
 
 @dataclass(frozen=True, eq=False)
 class Status:
-    """What is known in a campaign. A number that nobody can give yet is NaN.
+    """What is known in a campaign; a number that is not known yet is NaN.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def find_principal(name: str) -> type[Any]:
 
 @dataclass(eq=False)
 class Record:
-    """Every mix that was played, the latest last, with the counts of its responses.
+    """Every mix that was played, in order, with the counts of its responses.
 
     ``rounds`` counts rounds without a response too; ``upto`` is the last entry taken in.
     """

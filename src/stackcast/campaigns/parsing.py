@@ -309,7 +309,7 @@ def read_log(
     since: date | None = None,
     until: date | None = None,
 ) -> tuple[list[tuple[FloatArray, IntArray]], bool]:
-    """Return the mixes of a log from before, each with the counts of the responses it drew.
+    """Return the mixes of an earlier log, each with the counts of its responses.
 
     Parameters
     ----------

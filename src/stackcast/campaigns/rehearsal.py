@@ -110,7 +110,7 @@ def rehearse(
     workers: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Rehearsal:
-    """Play the rounds that are left of a campaign against agents drawn from what is known.
+    """Play a campaign's remaining rounds against agents drawn from what is known.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def covariant(m: int, k: int, seed: int, correlation: float) -> FiniteGame:
 
 
 def coordination(m: int, k: int, seed: int) -> FiniteGame:
-    """Return a game in which both want to meet, and each has its own favourite places.
+    """Return a game in which both sides want to meet, each with its own favourite places.
 
     A cell pays each side a taste of its own, uniform on [0, ½), and 1 more where the row and the
     column have the same number.
@@ -98,7 +98,7 @@ def coordination(m: int, k: int, seed: int) -> FiniteGame:
 
 
 def degenerate(m: int, k: int, seed: int) -> FiniteGame:
-    """Return a game full of ties, of the kinds that break solvers.
+    """Return a game with many ties, of the kinds that break solvers.
 
     All payoffs are 0, ½ or 1. To that the seed adds any of: a duplicate column of the agent's
     payoffs, a column that is dominated by 1e-12 to 1, one that is dominated weakly, one that is

@@ -124,7 +124,7 @@ class _Play:
 
 
 class PrincipalEnv(_Env):  # type: ignore[misc]
-    """The principal learns; an agent of ours, or a user's, responds.
+    """An environment for the principal; a built-in or user-defined agent responds.
 
     The reward is the principal's utility a round; the observation is the last strategy, the shares
     of the responses to it, and the share of the episode that has passed. ``info`` holds V*
@@ -211,7 +211,7 @@ gymnasium.register("stackcast/Principal-v0", entry_point=f"{__name__}:PrincipalE
 
 
 class ParallelEnv(_ParallelEnv):  # type: ignore[misc]
-    """Both sides learn; one step is one round, and the agent answers before it sees the strategy.
+    """An environment for both sides; one step is one round, and the agent answers first.
 
     ``"principal_0"`` acts as in :class:`PrincipalEnv`, ``"agent_0"`` with the number of its action.
     The agent observes the strategy of the *last* round (with ``feedback="action"`` an action drawn

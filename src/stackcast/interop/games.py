@@ -173,7 +173,7 @@ def to_pygambit(game: FiniteGame, *, leader: int = 0) -> Any:
 
 
 def from_pandas(mine: Any, theirs: Any, *, leader: int = 0) -> FiniteGame:
-    """Return the game of two data frames, one a side, with the same rows and columns.
+    """Return the game of two data frames, one for each side, with the same rows and columns.
 
     The index names the rows, the columns name the columns; the frames may list them in different
     orders, and the first one's order is kept. With ``leader=1``, whoever chooses the column commits
@@ -210,7 +210,7 @@ def to_pandas(game: FiniteGame, *, leader: int = 0) -> tuple[Any, Any]:
 def from_csv(
     mine: str | os.PathLike[str], theirs: str | os.PathLike[str], *, leader: int = 0
 ) -> FiniteGame:
-    """Return the game of two tables in files, one a side, as a spreadsheet saves them.
+    """Return the game of two CSV tables, one for each side.
 
     The first row names the columns and the first column the rows; a table of numbers alone has no
     names. Commas, semicolons and tabs separate cells, and where they are not commas a number may be

@@ -607,7 +607,7 @@ def learn_commitment(
 
 
 def hand_set(actions: int, responses: int, horizon: int) -> TheoryParameters:
-    """Return parameters under which Algorithm 3 ends within a horizon that can be played.
+    """Return parameters with which Algorithm 3 ends within a playable horizon.
 
     The theorem's own ask for about 10^90 rounds and more.
 

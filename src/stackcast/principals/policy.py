@@ -22,7 +22,7 @@ _SINGLE = 1e-5
 
 @dataclass(eq=False, repr=False)
 class FromPolicy(Principal):
-    """Commits to what a function of the observation says.
+    """Commits to the strategy that a function of the observation returns.
 
     The observation is a vector of numbers from 0 to 1: the last strategy (m numbers), the shares of
     the responses in the last block (k numbers), and the share of the horizon that has passed.

@@ -72,7 +72,7 @@ class _Scripted(Principal):
 
 @dataclass(eq=False, repr=False)
 class Fixed(_Scripted):
-    """Commits to one strategy for ever.
+    """Commits to one strategy in all rounds.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class PhaseSwitch(_Scripted):
 
 @dataclass(eq=False, repr=False)
 class Replay(_Scripted):
-    """Plays a recorded sequence of strategies, whatever the answers.
+    """Plays a recorded sequence of strategies and ignores the answers.
 
     Equal neighbours are held as one block.
 

@@ -1,4 +1,4 @@
-"""What passes between the players (Algorithm 1 of the paper), in blocks of rounds.
+"""The protocol of the players (Algorithm 1 of the paper), in blocks of rounds.
 
 A principal commits to a strategy for some rounds; the agent answers every one of them; the
 principal sees the answers:
@@ -9,7 +9,7 @@ principal sees the answers:
    (or an action drawn from it);
 3. ``principal.observe(answers.responses)``: the principal sees the responses, never the forecasts.
 
-A block of one round is the paper's protocol. Blocks are bookkeeping, never meaning: an agent that
+A block of one round is the paper's protocol. Blocks never change what is played: an agent that
 is given n rounds in one block must answer, bit for bit, as if it were given n blocks of one round.
 """
 
@@ -127,7 +127,7 @@ class Responses:
 
 @dataclass(frozen=True, eq=False)
 class Recommendation:
-    """What a principal would commit to now, and what it can say for it.
+    """What a principal would commit to now, with its value and margin.
 
     A number that the principal cannot give is NaN, and ``response`` is ``None`` before the first
     answer.
@@ -155,7 +155,7 @@ class Recommendation:
 
 @dataclass(eq=False, repr=False)
 class Player(InNotebook, ABC, Generic[V]):
-    """Who plays: built from one side's view of a game, and from nothing else.
+    """A player, built only from one side's view of a game.
 
     A player is a dataclass, ``@dataclass(eq=False, repr=False)``. The fields of its constructor are
     its *settings*; its fields with ``init=False`` are its *state*: arrays, numbers, texts, lists
@@ -279,7 +279,7 @@ def _given(name: str, now: Any, saved: Any, grows: bool) -> Any:
 
 @dataclass(eq=False, repr=False)
 class Agent(Player[AgentView]):
-    """Who responds. ``stackcast.checks.check_agent`` tells whether a class keeps the contract.
+    """An agent; ``stackcast.checks.check_agent`` checks that a class keeps the contract.
 
     Examples
     --------
@@ -317,7 +317,7 @@ class Agent(Player[AgentView]):
 
 @dataclass(eq=False, repr=False)
 class Principal(Player[PrincipalView]):
-    """Who commits. ``stackcast.checks.check_principal`` tells whether it keeps the contract."""
+    """A principal; ``stackcast.checks.check_principal`` checks that a class keeps the contract."""
 
     @property
     @abstractmethod

@@ -59,7 +59,7 @@ def play(
     forecasts: bool = True,
     watch: Watch | None = None,
 ) -> Transcript:
-    """Let a principal and an agent play, and return what happened.
+    """Play a principal against an agent and return the transcript.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ _TOGETHER = 1 << 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Transcript(InFrames):
-    """A play, round by round; the arrays cannot be written to.
+    """A play, round by round; its arrays are read-only.
 
     Make one with :func:`stackcast.play`, :meth:`load` or :meth:`from_rounds`.
 

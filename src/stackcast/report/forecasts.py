@@ -53,7 +53,7 @@ def draw_reliability(
     level: float = 0.05,
     title: str = "",
 ) -> Any:
-    """Draw how often it happened against what the forecasts of a yes/no event said.
+    """Draw the observed frequency of a yes/no event against its forecasts.
 
     Right forecasts keep every dot inside the band, whenever one looks, with a chance of 1 − level;
     dots outside are red. The smooth calibration error is told if relplot is installed.

@@ -570,7 +570,7 @@ _CERTIFICATES = (
 
 
 def write_sweep_report(folder: Path, rows: pl.DataFrame) -> Path:
-    """Write ``report.html``, which needs nothing besides itself; return the file."""
+    """Write ``report.html``, a self-contained page; return its path."""
     import polars as pl
 
     from stackcast.sweeps import failures

@@ -68,7 +68,7 @@ _LABELS = {
 
 
 def describe(thing: Any, game: Any = None, *, width: int = 80) -> RenderableType:
-    """Return what a person wants to read of a game, a solution, an audit, a play and so on.
+    """Return a readable summary of a game, a solution, an audit, a play and so on.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def table(
 
 
 def number(value: float, digits: int = 6) -> str:
-    """Return a number for people; what is rounding is 0."""
+    """Return a number as readable text; rounding errors become 0."""
     return f"{0.0 if abs(value) < 1e-9 else value:.{digits}g}"
 
 

@@ -115,7 +115,7 @@ def _curve(transcript: Transcript, game: Game, value: float) -> tuple[list[int],
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a sweep is.
+    """The progress of a sweep.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ def sweep(
     part: tuple[int, int] | None = None,
     watch: Callable[[Standing], None] | None = None,
 ) -> Standing:
-    """Run every play of the specification that the folder does not have yet.
+    """Run every play of the specification that is not in the folder yet.
 
     Parameters
     ----------
