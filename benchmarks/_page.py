@@ -33,6 +33,13 @@ _TITLES = {
     "campaigns": "Campaigns",
     "studio": "The studio",
     "security": "Security games",
+    "betting": "Betting against sleeping experts",
+    "certificates": "Certificates",
+    "recalibration": "Recalibration",
+    "feedback": "What drawn actions cost",
+    "learner": "The learner",
+    "tournament": "Tournament",
+    "environments": "Environments",
     "continuous": "Continuous games",
     "growth": "Growth with rounds and actions",
 }

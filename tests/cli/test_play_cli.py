@@ -255,12 +255,7 @@ def test_ctrl_c_keeps_what_was_played_and_resume_goes_on(
         ),
         (["wildlife", "--principal", "ExploreThenCommit"], "Replay, UniformExplore for security"),
         (["strategic-score", "--principal", "Oracle"], "ResponseGradient for continuous games"),
-        (["strategic-score", "--agent", "Calibrated"], "ContinuousCalibrated for continuous"),
         (["inspection", "--agent", "ContinuousBestResponse"], " for games of mixed strategies"),
-        (
-            ["credit-scoring-full", "--agent", "ContinuousCalibrated"],
-            "domain: expected one or two dimensions",
-        ),
         (
             ["strategic-score", "--margin", "0.1"],
             "settings of ResponseGradient, margin: expected one of",

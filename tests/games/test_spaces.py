@@ -88,8 +88,8 @@ def test_the_grid_covers_and_the_tents_are_the_papers(domain: Domain, spacing: f
 
 
 def test_what_is_wrong_is_said_in_a_sentence() -> None:
-    with pytest.raises(InputError, match="one or two dimensions"):
-        ConeBinning(Ball(3), 0.1)
+    with pytest.raises(InputError, match="dimensions"):
+        ConeBinning(Ball(4), 0.1)
     with pytest.raises(InputError, match="at most 20000 tents"):
         ConeBinning(Ball(2), 1e-4)
     for domain in (

@@ -67,7 +67,8 @@ class Wanderer(Principal):
 
 
 def agent(name: str) -> Agent:
-    made: Agent = PLAYERS[name](GAME.agent_view, seed=4, feedback="action")
+    sees = {} if PLAYERS[name].informed else {"feedback": "action"}
+    made: Agent = PLAYERS[name](GAME.agent_view, seed=4, **sees)
     return made
 
 

@@ -167,7 +167,7 @@ def test_a_theory_is_overridden_entry_by_entry() -> None:
     theory = {"robustness": 0.03, "samples": 5, "checking": {"approximation": 0.2}}
     spec = Specification.of(table({"name": "ExploreThenCommit", "settings": {"theory": theory}}))
     game, player = spec.games[0], spec.principals[0]
-    made = player.build(game, 5_000, 0)._theory
+    made = player.build(game, 5_000, 0).theory
     usual = sc.principals.hand_set(*game.shape, 5_000)
     assert (made.robustness, made.samples, made.checking.approximation) == (0.03, 5, 0.2)
     assert made.checking.conservatism == usual.checking.conservatism

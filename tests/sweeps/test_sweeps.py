@@ -309,7 +309,7 @@ def test_rows_can_be_queried_by_others(serial: pl.DataFrame, tmp_path: Path) -> 
 
 def test_the_report_is_one_page(serial: pl.DataFrame, tmp_path: Path) -> None:
     page = write_sweep_report(tmp_path, serial.with_columns(seconds=0.0)).read_text()
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 3
     assert "http" not in page.split("</style>")[1].replace("http://www.w3.org", "").replace(
         "http://purl.org", ""
     ).replace("http://creativecommons.org", "").replace("https://matplotlib.org", "")
@@ -327,12 +327,15 @@ def test_the_report_is_one_page(serial: pl.DataFrame, tmp_path: Path) -> None:
         ({"games": []}, "^games: expected"),
         ({"games": [{"name": "inspection"}, {"name": "no such"}]}, "no such"),
         ({"games": [{}]}, "^games, entry 1: expected one of name, file and generator"),
-        ({"games": [{"name": "inspection", "m": 3}]}, "^games, entry 1, m: expected one of name"),
+        (
+            {"games": [{"name": "inspection", "m": 3}]},
+            "^games, entry 1, keys: expected name, found 'm'",
+        ),
         ({"games": [{"generator": "uniform", "m": 3}]}, "^games, entry 1, k: expected an entry"),
         ({"games": [{"generator": "odd"}]}, "^games, entry 1, generator: expected one of"),
         ({"games": [{"generator": "uniform", "m": 0, "k": 2}]}, "^games, entry 1: m: expected"),
         ({"agents": [{"name": "Nobody"}]}, "^agents, entry 1: agent: expected one of"),
-        ({"agents": [{"nam": "Hedge"}]}, "^agents, entry 1, nam: expected 'name'"),
+        ({"agents": [{"nam": "Hedge"}]}, "^agents, entry 1, keys: expected 'name', found 'nam'"),
         ({"agents": [{"name": "Hedge", "settings": {"x": 1}}]}, "^agents, entry 1: settings of"),
         (
             {"principals": [{"name": "Fixed"}]},
@@ -340,7 +343,7 @@ def test_the_report_is_one_page(serial: pl.DataFrame, tmp_path: Path) -> None:
         ),
         ({"principals": [{"name": "Oracle"}] * 2}, "^principals, entry 2: expected a player"),
         ({"metrics": ["fame"]}, "^metrics, entry 1: expected"),
-        ({"colour": "red"}, "^colour: expected one of games"),
+        ({"colour": "red"}, "^keys: expected games, principals.*, found 'colour'"),
     ],
 )
 def test_a_mistake_is_named_by_its_place(change: dict[str, Any], sentence: str) -> None:

@@ -95,13 +95,20 @@ def _grid(domain: Domain, spacing: float) -> FloatArray:
     else:
         sides = 4.0 / math.sqrt(5.0) * spacing * np.ones(3)
     steps = np.ceil((high - low) / (2 * sides)).astype(int) + 1
-    if 2.0 * float(np.prod(2.0 * steps + 1)) > _MOST_BINS:
-        found = f"{spacing:g}, which needs more"
-        raise InputError("spacing", f"a grid of at most {_MOST_BINS} tents", found)
+    # The box around a ball holds up to 6/π times its points, and some more at the border.
+    if float(np.prod(2.0 * steps + 1)) > 2.0 * _MOST_BINS:
+        raise _too_fine(spacing)
     kept: dict[tuple[float, ...], FloatArray] = {}
     for place in itertools.product(*(range(-n, n + 1) for n in steps), (0.0, 0.5)):
         point = 0.5 * (low + high) + sides * (np.array(place[:-1]) + place[-1])
         inside = domain.project(point)
         if np.linalg.norm(inside - point) <= spacing:
             kept.setdefault(tuple(inside.round(9).tolist()), inside)
+    if len(kept) > _MOST_BINS:
+        raise _too_fine(spacing)
     return np.array(list(kept.values()))
+
+
+def _too_fine(spacing: float) -> InputError:
+    found = f"{spacing:g}, which needs more"
+    return InputError("spacing", f"a grid of at most {_MOST_BINS} tents", found)

@@ -188,7 +188,7 @@ class SecondOrderRate(_Rate):
     --------
     >>> rate = SecondOrderRate(bins=3, actions=3)
     >>> round(rate(1000), 4), round(rate.bound(1000, variance=10.0), 4)
-    (0.119, 0.0158)
+    (0.1171, 0.0226)
     >>> rate(rate.inverse(0.1)) <= 0.1 < rate(rate.inverse(0.1) - 1)
     True
     """

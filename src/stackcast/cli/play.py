@@ -243,6 +243,10 @@ def _stopped_run(folder: Path, context: typer.Context) -> tuple[_Run, Any]:
         for name in ("game", "out", *_Run.__dataclass_fields__)
         if (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
     ]
+    others = [name for name in named if name not in ("principal", "agent")]
+    if others:
+        expected = "a folder and nothing that says what to play"
+        raise InputError("--resume", expected, f"{others[0]} as well")
     expected = "the folder of a run that was stopped"
     try:
         table = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))

@@ -676,6 +676,8 @@ class ExploreThenCommit(Principal):
     (1, True)
     """
 
+    plays = ("finite",)
+
     theory: TheoryParameters
     _: KW_ONLY
     schedule: str = "fixed"

@@ -195,9 +195,9 @@ class Specification:
                 for i, metric in enumerate(_list("metrics", metrics), start=1)
             ),
         )
+        spec._try_players()
         if len(spec) > 10 * _MOST:
             raise InputError("plays", f"at most {10 * _MOST:,}", f"{len(spec):,}")
-        spec._try_players()
         return spec
 
     def _try_players(self) -> None:
