@@ -45,10 +45,7 @@ def read_frame(path: Path) -> pl.DataFrame:
     if not exists:
         raise InputError("file", "a file that exists", "none")
     try:
-        if kind == ".csv":
-            frame = pl.read_csv(path, infer_schema_length=None, try_parse_dates=False, glob=False)
-        else:
-            frame = _read_parquet(pl, path)
+        frame = _read_csv(pl, path) if kind == ".csv" else _read_parquet(pl, path)
     except (InputError, KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except OSError as error:
@@ -61,6 +58,23 @@ def read_frame(path: Path) -> pl.DataFrame:
     if frame.height > MOST_ROWS:
         raise InputError("file", f"at most {MOST_ROWS:,} rows", f"{frame.height:,}")
     return _known_columns(frame)
+
+
+def _read_csv(pl: Any, path: Path) -> Any:
+    """Return the table; where ; or tabs part its columns, commas are decimal ones."""
+    with path.open("rb") as file:
+        head = file.readline(1_000_000)
+    mark = max(",;\t", key=lambda m: head.count(m.encode()))
+    frame = pl.read_csv(
+        path, separator=mark, infer_schema_length=None, try_parse_dates=False, glob=False
+    )
+    if mark == ",":
+        return frame
+    texts = frame.select(pl.col(pl.String).str.strip_chars())
+    numbers = [c.name for c in texts if c.drop_nulls().str.contains(r"^\d+(,\d+)?$").all()]
+    return frame.with_columns(
+        texts.select(pl.col(numbers).str.replace(",", ".").cast(pl.Float64, strict=False))
+    )
 
 
 def _read_parquet(pl: Any, path: Path) -> Any:

@@ -102,7 +102,12 @@ def whole_number(field: str, value: object, *, at_least: int = 0) -> int:
 def one_of(field: str, value: object, choices: Sequence[str]) -> str:
     """Return ``value`` if it is one of the words in ``choices``."""
     if not isinstance(value, str) or value not in choices:
-        raise InputError(field, "one of " + ", ".join(map(repr, choices)), shown(value))
+        close = difflib.get_close_matches(str(value), choices, n=1, cutoff=0.75)
+        hint = f" (perhaps {close[0]!r})" if close else ""
+        expected = f"one of {', '.join(map(repr, choices))}{hint}"
+        if close and len(choices) > 12:
+            expected = f"one of {len(choices)} names{hint}"
+        raise InputError(field, expected, shown(value))
     return value
 
 

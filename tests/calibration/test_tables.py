@@ -61,6 +61,19 @@ def test_words_for_yes_and_no_and_bins_by_name(tmp_path: Path) -> None:
     assert certify_forecasts(path, lengths=[3]).profile.errors[3] == pytest.approx(1 / 3)
 
 
+def test_semicolons_and_decimal_commas_are_read(tmp_path: Path) -> None:
+    plain, local = tmp_path / "plain.csv", tmp_path / "local.csv"
+    plain.write_text("forecast,outcome,bin\n0.25,1,1\n0.5,0,2\n1,1,1\n")
+    local.write_text("forecast;outcome;bin\n0,25;1;1\n 0,5 ;0;2\n1;1;1\n")
+    one, two = (
+        certify_forecasts(path, lengths=[1]).to_dict()["profile"] for path in (plain, local)
+    )
+    assert one == two
+    local.write_text("forecast;outcome\n0,25;1\nhalf;0\n")
+    with pytest.raises(InputError, match="column forecast, row 1: expected a number"):
+        certify_forecasts(local)
+
+
 def test_several_outcomes_as_labels_draws_or_strategies(tmp_path: Path) -> None:
     head = "forecast_1,forecast_2,forecast_3"
     rows = ["0.2,0.3,0.5", "0.6,0.2,0.2", "0.333,0.334,0.333"]

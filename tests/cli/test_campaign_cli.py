@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -82,7 +83,11 @@ def test_the_map_shows_what_answers_prove(path: Path) -> None:
             campaign.ask()
             campaign.tell([0 if i != 2 else 2] * 5, played=strategy)
         drawing = learned_map(campaign.status())
+        nothing = learned_map(replace(campaign.status(), response=None))
+        assert nothing is not None
+        assert "★" not in nothing.plain
         assert drawing is not None
+        assert "★" in drawing.plain
         lines = drawing.plain.splitlines()[1:-1]
         assert sum(line.count("A") for line in lines) >= 10  # along the edge from first to second
         assert 1 <= sum(line.count("C") for line in lines) <= 4
@@ -116,9 +121,19 @@ def test_every_size_has_a_picture(
 def test_a_mistake_is_one_sentence(path: Path) -> None:
     run("ask", path)
     before = run("log", path)
+    dated, mine = path.parent / "dated.db", path.parent / "mine.json"
+    run("new", dated, "--game", mine, "--principal", "Wanderer", "--first-day", "2026-03-14")
+    run("ask", dated)
+    run("new", path.parent / "new.db", "--game", mine, "--principal", "Wanderer")
+    (path.parent / "two.csv").write_text("date,response,count\n2026-03-14,comply,3\n")
     for arguments, sentence in (
         (["tell", path], "RESPONSES or --csv FILE, found neither"),
         (["tell", path, "comply=1,other=2"], "found 'other'"),
+        (
+            ["tell", dated, "--csv", path.parent / "two.csv"],
+            "one row a day, or counts without dates",
+        ),
+        (["tell", path.parent / "new.db", "comply=1"], "expected an open question (ask first"),
         (["tell", path, "comply=1", "--played", "1,1,1"], "probabilities that sum to 1"),
         (["correct", path, "2", "comply=1"], "the number of a tell that stands"),
         (["export", path, "x.txt"], "at least one round"),

@@ -8,14 +8,17 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pexpect  # type: ignore[import-untyped]
 import pytest
 
 import stackcast as sc
 from stackcast.cli import main
+from stackcast.report.pages import Played
 
 CODE = "from stackcast.cli import main; main()"
 #: A cold machine compiles first.
@@ -56,6 +59,27 @@ def inside(
         main()
     said = capsys.readouterr()
     return int(end.value.code or 0), said.out, said.err
+
+
+def test_a_mix_across_a_border_is_not_said_to_earn_what_it_is_meant_for() -> None:
+    game = sc.FiniteGame([[1.0, 0.0], [3.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], ["a", "b"], ["l", "r"])
+    for share, meant, words in (
+        (
+            0.499,
+            0,
+            ["meant for, 'l', would earn 2.002", "responds 'r' instead", "that earns 0: --margin"],
+        ),
+        (0.501, 0, ["An agent that knows it responds 'l', and that earns 1.998"]),
+        (0.499, None, ["An agent that knows it responds 'r', and that earns 0"]),
+    ):
+        strategy = [share, 1 - share]
+        fixed = sc.principals.Fixed(game.principal_view, strategy)
+        record = sc.play(fixed, sc.agents.BestResponse(game.agent_view), 10, game=game)
+        found = replace(fixed.result, strategy=np.array(strategy), response=meant)
+        played = Played(game, record, sc.audit(record), None, found, 10)
+        said = " ".join(played.sentences())
+        assert all(word in said for word in words), said
+        assert ("instead" in said) == (len(words) == 3)
 
 
 @pytest.fixture

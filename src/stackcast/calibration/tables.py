@@ -145,7 +145,7 @@ def layout(
     if "forecast" in names and not told:
         named = ["forecast"]
     if not named:
-        expected = "a column forecast, or forecast_1, forecast_2 …"
+        expected = "a column forecast, or forecast_1, forecast_2 …, or their names given"
         raise InputError("columns", expected, ", ".join(names) or "no names")
     classes: tuple[str, ...] = ()
     if len(named) > 1:

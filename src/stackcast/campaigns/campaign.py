@@ -619,7 +619,7 @@ class Campaign:
         with self._journal.writing():
             asked = self._open()
             if asked is None:
-                raise InputError("tell", "an ask to answer (ask, play, tell)", "none open")
+                raise InputError("tell", "an open question (ask first, then tell)", "none")
             last, setup = self._journal.last("tell"), self._setup()
             body = self._read(
                 setup, asked, responses, played, self._next_day(setup, last, asked), day

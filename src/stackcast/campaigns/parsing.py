@@ -253,6 +253,8 @@ def read_responses(
     try:
         names = [row["response"] or MISSING for row in rows]
         if "count" in rows[0]:
+            if since is not None and "date" in rows[0]:
+                raise InputError("columns", "one row a day, or counts without dates", "both")
             return _counted(list(zip(names, _counts(rows), strict=True)), actions)
         if "date" not in rows[0]:
             return _listed(names, actions)
@@ -377,7 +379,7 @@ def _mixes(
             for i, row in enumerate(rows, start=1)
         ], False
     if "action" not in rows[0]:
-        expected = "strategy_NAME for every action, or action, or --strategy MIX"
+        expected = f"{', '.join(named)}, or action, or --strategy MIX"
         raise InputError("columns", expected, ", ".join(rows[0]))
     share = np.zeros(len(actions))
     for i, (row, n) in enumerate(zip(rows, counts, strict=True), start=1):

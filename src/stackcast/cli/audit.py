@@ -138,6 +138,7 @@ def audit(
         raise InputError("audit", "a FILE or --forecasts FILE", found)
     if forecasts is not None:
         from stackcast.calibration import certify_forecasts, read_forecasts
+        from stackcast.cli._screen import say
 
         columns: Any = {
             "forecast": forecast_column or None,
@@ -159,6 +160,8 @@ def audit(
 
             write_whole(page, forecast_page(table, certificate, threshold or None).encode())
         _show(certificate, certificate.profile, figure, as_json)
+        if page is not None and not as_json:
+            say(f"Page: {page}")
         if certificate.verdict == "refuted":
             raise typer.Exit(1)
     if file is not None and not _audit_play(

@@ -145,7 +145,8 @@ def ask(
     if drawn is not None:
         when = f" ({_days((advice.days[0],) * 2)})" if advice.days else ""
         say(
-            f"Today{when}: {drawn.name} (entry {drawn.entry}). Then: stackcast campaign tell {file}"
+            f"Today{when}: {drawn.name} (entry {drawn.entry}). "
+            f"Then: stackcast campaign tell {file} RESPONSE"
         )
     days = f", {_days(advice.days)}" if advice.days else ""
     noun = "round" if advice.rounds == 1 else "rounds"
@@ -508,4 +509,6 @@ def _print_receipt(receipt: "Receipt", as_json: bool) -> None:
     elif not receipt.answered:
         say("No response was seen: the ask stays open.")
     elif receipt.shown < receipt.rounds - receipt.missing:
-        say(f"The principal is shown the {receipt.shown:,} rounds that it asked for.")
+        say(
+            f"The principal learns from the {receipt.shown:,} that it asked for; all are on record."
+        )

@@ -276,6 +276,6 @@ def _reliabilities(P: Any, y: Any, told: ForecastTable, prefix: str) -> list[str
 
     parts = []
     for first in range(0, m, _ABREAST):
-        drawn, _ = rendered(partial(draw, first=first), (11.4, 4.0), _ABREAST)
+        drawn, _ = rendered(partial(draw, first=first), (11.4, 4.5), _ABREAST)
         parts.append(figure(drawn, f"{prefix}-{first}", caption if first + _ABREAST >= m else ""))
     return parts

@@ -346,13 +346,24 @@ def _recommended(played: Played) -> list[str]:
     if isinstance(game, ContinuousGame):
         earns = game.commitment_value(result.strategy)
         return [f"Commit to {held}. That earns {earns:.4g} a round; V* is {value:.4g}."]
-    response = int(game.respond(result.strategy)[0])
-    told = [
-        f"Commit to {held}. An agent that knows it responds "
-        f"'{visible(game.agent_view.agent_actions[response], 60)}', and that earns "
-        f"{game.principal_utilities(result.strategy)[response]:.4g} a round; no commitment earns "
-        f"more than {value:.4g} (V*)."
-    ]
+    knows = int(game.respond(result.strategy)[0])
+    names, earns = game.agent_view.agent_actions, game.principal_utilities(result.strategy)
+    most = f"no commitment earns more than {value:.4g} (V*)."
+    expected = knows if result.response is None else int(result.response)
+    if expected == knows or earns[expected] <= earns[knows]:
+        told = [
+            f"Commit to {held}. An agent that knows it responds '{visible(names[knows], 60)}', "
+            f"and that earns {earns[knows]:.4g} a round; {most}"
+        ]
+    else:
+        gains = game.agent_utilities(result.strategy)
+        told = [
+            f"Commit to {held}. The response that it is meant for, "
+            f"'{visible(names[expected], 60)}', would earn {earns[expected]:.4g} a round; {most}",
+            f"An agent that knows this exact mix responds '{visible(names[knows], 60)}' instead, "
+            f"for {gains[knows] - gains[expected]:.2g} more of its own payoff, and that earns "
+            f"{earns[knows]:.4g}: --margin 0.02 keeps clear of such borders.",
+        ]
     others, first = [], played.transcript.block_strategies[0]
     if np.abs(first - result.strategy).max() > 1e-9:
         before = game.principal_utilities(first)[game.respond(first)[0]]

@@ -592,7 +592,8 @@ def _draw_flat(status: Status, ax: Any) -> None:
     unclear = [row.strategy for row in status.answers if row.response is None]
     if unclear:
         ax.scatter(*flat(np.array(unclear)).T, color="grey", marker="x", label="no clear response")
-    ax.plot(*flat(status.strategy), marker="*", markersize=20, color="black", zorder=5)
+    if status.response is not None:
+        ax.plot(*flat(status.strategy), marker="*", markersize=20, color="black", zorder=5)
     if len(names) == 3:
         _outline(ax, names)
     else:

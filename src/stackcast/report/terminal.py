@@ -363,14 +363,14 @@ def _map_and_legend(game: Game, solution: Solution) -> RenderableType:
 
 def _letter_map(
     names: Sequence[str],
-    strategy: FloatArray,
+    strategy: FloatArray | None,
     mark: Callable[[FloatArray], tuple[str, str]],
     contains: Callable[[FloatArray], bool],
 ) -> Text | None:
     """Draw a line or triangle of strategies, a letter for each; None for other numbers of actions.
 
     Three actions make a triangle with a pure strategy at each corner, two make a line. What the
-    principal's constraints forbid is left blank, and ★ stands at ``strategy``.
+    principal's constraints forbid is left blank, and ★ stands at ``strategy`` if there is one.
     """
     m, names = len(names), [name_of(name) for name in names]
     if m == 2:
@@ -383,10 +383,12 @@ def _letter_map(
             rows.append(np.column_stack([np.full(len(right), 1 - depth), depth - right, right]))
     else:
         return None
-    star = min(
-        ((r, c) for r, row in enumerate(rows) for c in range(len(row))),
-        key=lambda cell: float(np.abs(rows[cell[0]][cell[1]] - strategy).sum()),
-    )
+    star = None
+    if strategy is not None:
+        star = min(
+            ((r, c) for r, row in enumerate(rows) for c in range(len(row))),
+            key=lambda cell: float(np.abs(rows[cell[0]][cell[1]] - strategy).sum()),
+        )
     indent = max(len(names[-2]) // 2, 2)
     text = Text()
     if m == 3:
@@ -613,7 +615,7 @@ def _status_sentence(status: Status) -> Text:
     from stackcast.campaigns import mixture
 
     if status.response is None or math.isnan(status.value):
-        text = Text("Nothing is known yet: ask, play, tell.")
+        text = Text("No answer to a question yet: ask, play, tell.")
     else:
         text = _emphasised(
             "Best so far: ",
@@ -657,7 +659,8 @@ def learned_map(status: Status) -> Text | None:
             return _UNKNOWN, ""
         return (_LETTERS[found[0] % 26] if len(found) == 1 else _DISPUTED), ""
 
-    return _letter_map(names, status.strategy, mark, status.game.principal_view.space.contains)
+    best = None if status.response is None else status.strategy
+    return _letter_map(names, best, mark, status.game.principal_view.space.contains)
 
 
 def _answers(status: Status) -> Table:

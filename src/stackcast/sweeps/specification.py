@@ -304,7 +304,7 @@ def _games(place: str, entry: object, folder: Path) -> Iterator[Game]:
         yield entry
         return
     if not isinstance(entry, dict):
-        raise InputError(place, "a table with name, file or generator", shown(entry))
+        raise InputError(place, "a table with name, file or generator, as [[games]]", shown(entry))
     kinds = [kind for kind in ("name", "file", "generator") if kind in entry]
     if len(kinds) != 1:
         found = " and ".join(kinds) or "none of them"
