@@ -104,6 +104,14 @@ def test_several_outcomes_as_labels_draws_or_strategies(tmp_path: Path) -> None:
         ),
         ("forecast,outcome\n0.5,1\nhalf,0\n", "column forecast, row 2: expected a number"),
         ("forecast,outcome\n0.5,maybe\n", "column outcome, row 1: expected 1 or 0, yes or no"),
+        (
+            "forecast,outcome\n5,1\n70,1\n",
+            "column forecast, row 1: expected a number from 0 to 1 (percent: divide",
+        ),
+        (
+            "forecast,outcome\n-5,1\n70,1\n",
+            "column forecast, row 1: expected a number from 0 to 1, f",
+        ),
         ("forecast,outcome\n1.5,1\n", "column forecast, row 1: expected a number from 0 to 1"),
         ("forecast,outcome\n0.5,2\n", "column outcome, row 1: expected a number from 0 to 1"),
         ("forecast,forecast_1,outcome\n1,1,1\n", "columns: expected forecast or forecast_1"),

@@ -255,7 +255,9 @@ def probability_columns(frame: Any, names: list[str]) -> FloatArray:
     wrong = np.argwhere((table < 0) | (table > 1))
     if wrong.size:
         t, j = wrong[0]
-        raise InputError(row_of(names[j], t), "a number from 0 to 1", shown(float(table[t, j])))
+        percent = 1 < table.max() <= 100 and table.min() >= 0
+        expected = "a number from 0 to 1" + (" (percent: divide by 100)" if percent else "")
+        raise InputError(row_of(names[j], t), expected, shown(float(table[t, j])))
     if len(names) == 1:
         return table
     sums = table.sum(axis=1, keepdims=True)

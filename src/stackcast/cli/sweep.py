@@ -57,7 +57,7 @@ def sweep(
         typer.Option(
             "--add",
             metavar="MODULE:CLASS",
-            help="Allow the file to run this class; repeatable.",
+            help="Allow the file to run this class, as my.py:MyPrincipal; repeatable.",
         ),
     ] = None,
     as_json: AsJson = False,
