@@ -515,7 +515,7 @@ def test_forecasts_are_judged_corrected_and_saved(
     page = visitor.go("/forecasts")
     (tmp_path / "rain.csv").write_text("forecast,outcome\n1.7,0\n")
     visitor.choose(visitor.button("Choose a file…"), tmp_path / "rain.csv")
-    visitor.reads("expected a number from 0 to 1 (percent: divide by 100), found 1.7", timeout=60_000)
+    visitor.reads("a number from 0 to 1 (percent: divide by 100), found 1.7", timeout=60_000)
     visitor.go("/forecasts")
     (tmp_path / "rain.csv").write_text(f"forecast,outcome\n{rows}\n")
     visitor.choose(visitor.button("Choose a file…"), tmp_path / "rain.csv")

@@ -318,7 +318,7 @@ def test_the_same_file_is_kept_once_and_a_wrong_one_gets_its_sentence(
     name = studio.upload("/api/upload/forecasts", "rain.csv", b"forecast,outcome\n1.7,0\n")
     answer = studio.ask("GET", f"/api/forecasts/{name.json()['name']}")
     assert answer.status == 422
-    assert "expected a number from 0 to 1 (percent: divide by 100), found 1.7" in answer.json()["sentence"]
+    assert "0 to 1 (percent: divide by 100), found 1.7" in answer.json()["sentence"]
     assert studio.ask("GET", f"/api/forecasts/{rain}?threshold=x").status == 422
     assert studio.ask("GET", f"/api/forecasts/{rain}?threshold=2").status == 422
 

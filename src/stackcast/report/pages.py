@@ -758,7 +758,7 @@ def findings_markdown(findings: Sequence[Finding], command: str) -> str:
         "# The paper in numbers",
         "",
         "Every theorem, lemma and proposition of *Calibrated Stackelberg Games* as an experiment.",
-        f"This page is written by `{command}`; `stackcast verify` runs the quick sizes.",
+        f"This page is written by `{command}` (larger sizes with `--full`).",
         verdict_of(findings),
         "",
         "A run fails if what the claim says of it is not so; a claim that speaks of a probability",
