@@ -533,7 +533,8 @@ Written by `python -m benchmarks.recalibration page` from what `measure` and `sp
 - `retired` is `recalibrate` before the bankroll. OPS, OBS and TOPS are our reading of Gupta and
   Ramdas (γ = .1, D = 100). netcal is its histogram, MAPIE its top-label calibrator with a sigmoid,
   both refitted to the last 5,000 rounds twenty times (MAPIE on streams of up to 50,000); netcal's
-  Bayesian binning needs PyTorch and was not measured (its histogram was, with PyTorch's import left empty). `vector` scales temperature and bias by
+  Bayesian binning needs PyTorch and was not measured (its histogram was, with an empty PyTorch).
+  `vector` scales temperature and bias by
   gradient steps.
 - What was not reached: the sequential test, which sees every regularity in time, still refutes a
   few corrected streams at 5%, although each of their intervals is within the rate. On streams whose
