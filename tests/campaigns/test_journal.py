@@ -309,6 +309,9 @@ def test_a_tell_without_an_ask_changes_nothing(path: Path) -> None:
     with Campaign.open(path) as campaign:
         campaign.tell("comply=1")
     before = dump(path)
-    with Campaign.open(path) as campaign, pytest.raises(InputError, match="an open question .*found none"):
+    with (
+        Campaign.open(path) as campaign,
+        pytest.raises(InputError, match="an open question .*found none"),
+    ):
         campaign.tell("comply=1")
     assert dump(path) == before
