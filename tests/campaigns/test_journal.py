@@ -311,7 +311,7 @@ def test_a_tell_without_an_ask_changes_nothing(path: Path) -> None:
     before = dump(path)
     with (
         Campaign.open(path) as campaign,
-        pytest.raises(InputError, match="an open question .*found none"),
+        pytest.raises(InputError, match=r"an open question .*found none"),
     ):
         campaign.tell("comply=1")
     assert dump(path) == before
