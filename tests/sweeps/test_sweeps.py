@@ -266,6 +266,7 @@ def cluster(visitors: dict[str, str], tmp_path: Path) -> Iterator[tuple[str, lis
             process.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
